@@ -249,16 +249,18 @@ forgetful() {
 	TOKEN=$("$IOPROBE" collect --secret "$D/secret" --token cluster/4712/1000)
 	mkdir "$D/data/5"
 	limited 90 "$IOPROBE" -o "$D/node5" --summary "$D/out5" --keep-spool -- \
-		sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do head -c 1000 /dev/zero >>"$0/f"; sleep 0.3; done' "$D/data/5" \
+		sh -c 'i=0; until [ -e "$0/end" ] || [ $((i += 1)) = 200 ]; do head -c 1000 /dev/zero >>"$0/f"; sleep 0.3; done' \
+		"$D/data/5" \
 		>"$D/stdout5" 2>"$D/record5.err" & recorder=$!
 	wait_for_file "$D/node5/spool"
 	deliver 5 & follower=$!
 	for ((i = 0; i < 400 && $(rows interval) < 3; i++)); do sleep 0.05; done
 	stop KILL
 	rm -f "$STORE" "$STORE-wal" "$STORE-shm"
-	start "$PORT" || return
-	wait $recorder
+	start "$PORT" || { touch "$D/data/5/end"; kill $follower; wait; return; }
 	wait $follower
+	touch "$D/data/5/end"
+	wait $recorder
 	verdict "forgetful, reported" "$(grep -q '[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: it has lost intervals' \
 		"$D/follower5.err" || echo "not said: $(cat "$D/follower5.err")")"
 	deliver 5
@@ -311,18 +313,20 @@ full() {
 		tail -n 3 "$D/collector.err")"
 	stop TERM
 	verdict "full, metrics" "$([ "$(value full_total)" -ge 1 ] || cat "$D/stores/collect.prom")"
-	before=$(du -b "$D"/stores/*.db | md5sum)
+	before=$(cat "$D"/stores/cluster,*.db | md5sum)
 	start 0 --max-size 4KiB || return
 	IOPROBE_STREAM_GRACE_S=1 DELIVER_S=30 deliver 1 && not_ok "full, all" "the follower did not fail"
 	verdict "full, all" "$(grep -q 'intervals were not delivered: the stores have reached --max-size 4.00 KiB' \
 		"$D/follower1.err" || cat "$D/follower1.err")"
 	stop TERM
-	verdict "full, stores are as they were" "$([ "$before" = "$(du -b "$D"/stores/*.db | md5sum)" ] || ls -l "$D/stores")"
+	verdict "full, stores are as they were" \
+		"$([ "$before" = "$(cat "$D"/stores/cluster,*.db | md5sum)" ] || ls -l "$D/stores")"
 	verdict "full, size in metrics" "$([ "$(value stores_limit_bytes)" = 4096 ] && [ "$(value stores_bytes)" -gt 4096 ] ||
 		cat "$D/stores/collect.prom")"
 	start 0 || return
-	deliver 1
-	verdict "full, then without a limit" "$(cat "$D/follower1.err")"
+	verdict "full, then without a limit" "$(deliver 1 || echo "status $?"
+		cat "$D/follower1.err"
+		limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$D/stores/full,1,1000.db" "$D/node1/summary.json" 2>&1)"
 	stop TERM
 }
 

@@ -8,7 +8,11 @@
 memory=/dev/shm/ioprobe_cpu_time.$$
 loop=
 cleanup() {
-	[ -n "$loop" ] && limit_pages 0 && umount "$TMP/slow" && losetup -d "$loop"
+	if [ -n "$loop" ]; then
+		limit_pages 0
+		umount -l "$TMP/slow"
+		losetup -d "$loop"
+	fi 2>/dev/null
 	rm -f "$memory" "$memory.image"
 }
 trap cleanup EXIT

@@ -83,12 +83,15 @@ debuginfod() {
 	mv "$dir/data/program" "$dir/data/gone"
 	unset DEBUGINFOD_URLS
 	"$IOPROBE" symbolize "$dir/trace" >"$dir/stdout" 2>"$dir/err"
+	rm -r "$dir/cache"
+	had=$(requests "$dir/served")
 	text=$("$IOPROBE" symbolize --debuginfod="$URL" "$dir/trace" 2>&1 >/dev/null) || not_ok "debuginfod, named" "$text"
+	verdict "debuginfod, named, asked" "$([ "$(requests "$dir/served")" -gt "$had" ] || echo "$text")"
 	sites debuginfod call_sites.c 1504 "${CHAINS[@]}"
 
 	kill "$SERVER"
 	wait "$SERVER" 2>/dev/null
-	rm -r "$dir/cache"
+	rm -rf "$dir/cache"
 	text=$("$IOPROBE" symbolize --debuginfod="$URL" "$dir/trace" 2>&1 >/dev/null) || not_ok "debuginfod, no server" "$text"
 	verdict "debuginfod, no server" \
 		"$(grep -q "^debuginfod servers ($URL) could not be asked: Connection refused" <<<"$text" || echo "$text")"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# ioprobe report: planted mistakes in HDF5 and netCDF, as in report.sh: a suite of its own, so that both run at the same time.
+# ioprobe report: planted mistakes in HDF5 and netCDF, as in report.sh: a suite of its own, so that each stays within a
+# suite's time limit.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 

@@ -167,16 +167,24 @@ full_disk() {
 
 # 30000 files in some seconds, with followers that are killed: each file adds up (100000: make bench-follow).
 many_files() {
-	local dir i
+	local dir i k had follower
 	dir=$(fresh many_files)
 	limited 200 "$IOPROBE" -q -o "$dir/trace" --layers posix --keep-spool -- "$PYTHON" -c 'import os, sys
 for i in range(30000): os.close(os.open(f"{sys.argv[1]}/{i}", os.O_CREAT | os.O_WRONLY))' "$dir/data" \
 		>"$dir/stdout" 2>"$dir/err"
 	rm -rf "$dir/data"
 	for i in 1 2 3; do
-		timeout -s KILL "0.$i" "$IOPROBE" stream --interval 200ms --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
+		had=$(intervals "$dir/live.db")
+		"$IOPROBE" stream --interval 200ms --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err" & follower=$!
+		for ((k = 0; k < 400 && $(intervals "$dir/live.db") <= had; k++)); do
+			kill -0 $follower 2>/dev/null || break
+			sleep 0.05
+		done
+		kill -KILL $follower 2>/dev/null
+		wait $follower 2>/dev/null
 	done
-	follow --store="$dir/live.db" "$dir/trace" 2>"$dir/store.err"
+	verdict "many_files, there is something to go on with" "$([ "$(intervals "$dir/live.db")" -ge 1 ] || cat "$dir/store.err")"
+	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
 	verdict "many_files, messages" "$(cat "$dir/store.err")"
 	conserved "many_files, store" "$dir/live.db"
 	rm -rf "$dir/trace" "$dir/live.db"

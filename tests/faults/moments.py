@@ -252,7 +252,7 @@ class Attached(Agent):
 
 
 class LaunchedPerf(Launched):
-    """Probes by perf events, as on kernels before 6.6."""
+    """Probes by perf events, as on kernels before 6.10."""
     options = ("--attach", "perf")
 
 
