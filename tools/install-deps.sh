@@ -28,7 +28,7 @@ debian_packages() {
 		iproute2 libnetcdf-dev libhdf5-dev libpnetcdf-dev libnetcdff-dev python3-netcdf4 gdb munge slurmctld
 		slurmd slurm-client libboost-context-dev libtbb-dev python3-greenlet musl-tools gcc-multilib bubblewrap
 		man-db zsh mpich libmpich-dev python3-jsonschema prometheus prometheus-node-exporter victoria-metrics
-		openssl chromium"
+		openssl chromium dwz xz-utils libdebuginfod1"
 	fuzzer=libclang-rt-dev
 }
 
@@ -48,7 +48,7 @@ fedora_packages() {
 		gcc-gfortran netcdf hdf5 cdo python3-h5py-openmpi python3-mpi4py-openmpi lammps-openmpi fio bindfs
 		btrfs-progs e2fsprogs util-linux procps-ng iproute netcdf-devel hdf5-devel munge slurm-slurmctld slurm-slurmd slurm
 		boost-devel tbb-devel python3-greenlet musl-gcc glibc-devel.i686 bubblewrap man-db zsh mpich
-		libmpich-dev python3-jsonschema openssl"
+		libmpich-dev python3-jsonschema openssl dwz xz elfutils-debuginfod-client"
 	fuzzer=compiler-rt
 }
 

@@ -121,8 +121,8 @@ static int take_hello(struct session *s, const json_t *line)
 	char name[TOKEN_ROOM];
 
 	if (!format || strcmp(format, FORMAT))
-		return session_refuse(s, true, "its protocol is not \"" FORMAT "\": it is of another version of ioprobe, or no "
-				      "follower");
+		return session_refuse(s, true, "its protocol is not \"" FORMAT "\": the client is another version of "
+				      "ioprobe, or not ioprobe");
 	if (!token || strlen(token) >= sizeof(name) || !token_verify(token, s->secret, name, sizeof(name)))
 		return session_refuse(s, true, "its token is not valid here");
 	s->counts->followers++;

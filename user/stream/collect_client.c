@@ -175,7 +175,7 @@ static json_t *collect_client_receive(struct client *c)
 	} while (line[len - 1] != '\n' && len < sizeof(line));
 	answer = json_loadb(line, len, 0, NULL);
 	if (!answer)
-		fail_with(c, "the answer is no line of a collector");
+		fail_with(c, "its answer is not a message of ioprobe's collector");
 	return answer;
 }
 
@@ -196,7 +196,7 @@ static json_t *receive_type(struct client *c, const char *type)
 		return answer;
 	reason = json_string_value(json_object_get(answer, "reason"));
 	c->refused = has_type(answer, "refused") && json_is_true(json_object_get(answer, "final"));
-	fail_with(c, reason ? reason : "the answer is no line of a collector");
+	fail_with(c, reason ? reason : "its answer is not a message of ioprobe's collector");
 	json_decref(answer);
 	return NULL;
 }

@@ -31,6 +31,7 @@ int debuginfod_create(struct debuginfod **out, char *err, size_t err_len)
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	begin_function *begin = library ? (begin_function *)dlsym(library, "debuginfod_begin") : NULL;
 	struct debuginfod *client = calloc(1, sizeof(*client));
+	const char *why;
 
 	if (client && library) {
 		client->find = (find_function *)dlsym(library, "debuginfod_find_debuginfo");
@@ -42,8 +43,10 @@ int debuginfod_create(struct debuginfod **out, char *err, size_t err_len)
 		*out = client;
 		return 0;
 	}
+	why = !library ? dlerror() : !client ? "out of memory" :
+	      !begin || !client->find || !client->end ? LIBRARY " lacks a function" : "its client cannot be created";
+	snprintf(err, err_len, "debuginfod servers cannot be asked: %s", why);
 	free(client);
-	snprintf(err, err_len, "debuginfod servers cannot be asked: %s", library ? "out of memory" : dlerror());
 	return library ? -ENOMEM : -ENOENT;
 }
 
