@@ -318,6 +318,23 @@ static void stream_input(void **state)
 	assert_non_null(strstr(sb.events, "@35 complete h2 ? #7\n"));
 }
 
+/* A read inside may have been in the records that were lost. */
+static void stream_input_with_a_loss(void **state)
+{
+	(void)state;
+	sb_open(&sb, 100, 1, 2, 0, 3, "/f", O_RDONLY);
+	sb_call(&sb, 100, "fopen", 5, 6, 0, 0x700, ARGS(STR(PATH, "/f"), STR(STREAM_MODE, "r")));
+	for (int i = 0; i < 2; i++) {
+		sb_enter(&sb, 100, "fscanf", 10 + 10 * i, 11 + 10 * i, 0, STREAM(0x1000, 0x1004));
+		sb_call(&sb, 100, "read", 12 + 10 * i, 13 + 10 * i, 1, 16, ARGS(ARG(HANDLE, 3), ARG(BYTES, 4096)));
+		sb.seq[100] += !i;
+		sb_exit(&sb, 100, "fscanf", 10 + 10 * i, 14 + 10 * i, 0, 1, STREAM2(0x1007, 0x1010));
+	}
+	replay();
+	assert_non_null(strstr(sb.events, "@14 complete h1 ? #1\n"));
+	assert_non_null(strstr(sb.events, "@24 complete h1 11 #3\n"));
+}
+
 #define LINE(moved, state, unread, unread2) \
 	ARGS(moved, ARG(ARG, 100), ARG(HANDLE, 0x700), ARG(STATE, state), ARG(UNREAD, unread), ARG(LIMIT, 0x1010), \
 	     ARG(UNREAD2, unread2), ARG(LIMIT2, 0x1010))
@@ -339,6 +356,20 @@ static void stream_lines(void **state)
 	assert_non_null(strstr(sb.events, "@15 complete h1 ? #3\n"));      /* ungetc */
 	assert_non_null(strstr(sb.events, "@17 complete h1 0 #4\n100 @17 leave fgets\n"));
 	assert_non_null(strstr(sb.events, "@19 leave fgets failed"));
+}
+
+/* A filter may have excluded other reads inside. */
+static void stream_input_with_a_filter(void **state)
+{
+	(void)state;
+	sb_text(&sb, IOP_REC_LEFT_OUT, 0, 1, "filter=--min-bytes 10\nlayer=POSIX\n", NULL);
+	sb_open(&sb, 100, 1, 2, 0, 3, "/f", O_RDONLY);
+	sb_call(&sb, 100, "fopen", 5, 6, 0, 0x700, ARGS(STR(PATH, "/f"), STR(STREAM_MODE, "r")));
+	sb_enter(&sb, 100, "fscanf", 10, 11, 0, STREAM(0x1000, 0x1004));
+	sb_call(&sb, 100, "read", 12, 13, 1, 16, ARGS(ARG(HANDLE, 3), ARG(BYTES, 4096)));
+	sb_exit(&sb, 100, "fscanf", 10, 14, 0, 1, STREAM2(0x1007, 0x1010));
+	replay();
+	assert_non_null(strstr(sb.events, "@14 complete h1 ? #1\n"));
 }
 
 /* Where a filter may have excluded the system call that would tell, the end of a file is not taken for a failure. */
@@ -366,8 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(stream_with_descriptor), TEST(stream_of_before), TEST(collective_after_attach), TEST(unified_over_ranks),
 		TEST(outer_create_fails), TEST(communicators), TEST(serial_build_is_not_collective), TEST(stream_errors),
-		TEST(stream_input),
-		TEST(stream_lines),
+		TEST(stream_input), TEST(stream_input_with_a_loss), TEST(stream_input_with_a_filter), TEST(stream_lines),
 		TEST(stream_ends_with_a_filter), TEST(standard_streams), TEST(stream_in_freopen), TEST(other_streams),
 	};
 

@@ -278,6 +278,20 @@ static void rank_from_below(void **state)
 	expect_sizes("1600>1600 1600>120");
 }
 
+/* Begins a read of a variable of unknown type, with a read of its dataset inside. */
+static void read_with_dataset(const char *function, int variable)
+{
+	sb_enter(&sb, 100, function, now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, variable), UNREADABLE(EDGES)));
+	sb_call(&sb, 100, "H5Dread", now + 2, now + 3, 1, 0,
+		ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, 0), ARG(SPACE2, 0)));
+}
+
+static void read_ends(const char *function)
+{
+	sb_exit(&sb, 100, function, now, now + 5, 0, 0, NO_ARGS);
+	now += 10;
+}
+
 /* A variable of unknown type: in memory its values are those of the dataset's call. */
 static void bytes_from_below(void **state)
 {
@@ -287,13 +301,36 @@ static void bytes_from_below(void **state)
 	for (int i = 0; i < 2; i++) {
 		const char *function = i ? "nc_get_vara_int" : "nc_get_vara";
 
-		sb_enter(&sb, 100, function, now, now + 1, 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 3 + i), UNREADABLE(EDGES)));
-		sb_call(&sb, 100, "H5Dread", now + 2, now + 3, 1, 0,
-			ARGS(ARG(HANDLE, DATASET), ARG(TYPE, NATIVE_DOUBLE), ARG(SPACE, 0), ARG(SPACE2, 0)));
-		sb_exit(&sb, 100, function, now, now + 5, 0, 0, NO_ARGS);
-		now += 10;
+		read_with_dataset(function, 3 + i);
+		read_ends(function);
 	}
 	expect_sizes("1600>1600 1600>1600 1600>1600 1600>?");
+}
+
+/* Another dataset's call may have been in the records that were lost. */
+static void bytes_from_below_with_a_loss(void **state)
+{
+	(void)state;
+	open_file();
+	dataset(SPACE);
+	read_with_dataset("nc_get_vara", 3);
+	sb.seq[100]++;
+	read_ends("nc_get_vara");
+	read_with_dataset("nc_get_vara", 3);
+	read_ends("nc_get_vara");
+	expect_sizes("1600>1600 1600>? 1600>1600 1600>1600");
+}
+
+/* A filter may have excluded a part of the calls below. */
+static void bytes_from_below_with_a_filter(void **state)
+{
+	(void)state;
+	sb_text(&sb, IOP_REC_LEFT_OUT, 0, 1, "filter=--min-bytes 10\nlayer=POSIX\n", NULL);
+	open_file();
+	dataset(SPACE);
+	read_with_dataset("nc_get_vara", 3);
+	read_ends("nc_get_vara");
+	expect_sizes("1600>1600 1600>?");
 }
 
 /* ---- headers ---- */
@@ -330,12 +367,14 @@ static void header_defines(void **state)
 	whole("nc_get_var", 0);
 	whole("nc_get_var_short", 1);
 	whole("nc_get_var_short", 2);
+	call("nc_inq_dimlen", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(DIM, 0), ARG(LENGTH, 3)));      /* teaches nothing new */
+	whole("nc_get_var", 0);
 	call("nc_get_vara_float", 0, ARGS(ARG(HANDLE, FILE_ID), ARG(VARIABLE, 0), ARRAY(EDGES, uint64_t, 2, 3, 99)));
 	call("nc_sync", 0, ARGS(ARG(HANDLE, FILE_ID)));
 	whole("nc_get_var", 0);
 	whole("nc_get_var", 1);
 	call("nc_close", 0, ARGS(ARG(HANDLE, FILE_ID)));
-	expect_sizes("120'grid'>120 10'row'>10 ?>? 24'grid'>24 ?>? ?'grid'>? 20'row'>20");
+	expect_sizes("120'grid'>120 10'row'>10 ?>? 120'grid'>120 24'grid'>24 ?>? ?'grid'>? 20'row'>20");
 }
 
 static void header_of_a_changing_file(void **state)
@@ -386,6 +425,31 @@ static void several_pieces(void **state)
 	call("ncmpi_mget_var_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(ITEMS, 3), PIECES(two, log)));
 	call("ncmpi_mput_var1_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(ITEMS, 2)));
 	expect_sizes("28'grid'>28 ?'grid'>? ?'grid'>? 96>96 ?>? 144>144 8>8");
+}
+
+/* No pieces move nothing, whatever the array behind the pointer holds. */
+static void no_pieces(void **state)
+{
+	(void)state;
+	call("ncmpi_create", 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 3)));
+	call("ncmpi_put_varn_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(ITEMS, 0), UNREADABLE(PIECES)));
+	call("ncmpi_mput_vara_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(ITEMS, 0), UNREADABLE(PIECES)));
+	call("ncmpi_put_varn_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(ITEMS, 1), UNREADABLE(PIECES)));
+	expect_sizes("0>0 0>0 ?>?");
+}
+
+/* A damaged record: more dimensions and values than a record has room for. */
+static void more_dimensions_than_pieces_hold(void **state)
+{
+	const struct iop_pieces damaged = { .values = 0xffffffff, .pieces = 1, .elements = { 3 } };
+
+	(void)state;
+	call("ncmpi_create", 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 3)));
+	call("ncmpi_inq_varndims", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(NDIMS, 1000000)));
+	call("ncmpi_put_varn_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(ITEMS, 1), PIECES(damaged)));
+	call("ncmpi_inq_varndims", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(NDIMS, 1)));
+	call("ncmpi_put_varn_int_all", 0, ARGS(ARG(HANDLE, 3), ARG(VARIABLE, 0), ARG(ITEMS, 1), PIECES(damaged)));
+	expect_sizes("?>? 12>12");
 }
 
 /* ---- arrays that are not what the model expects ---- */
@@ -448,10 +512,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(spaces_are_forgotten, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(rank_from_below, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(bytes_from_below, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(bytes_from_below_with_a_loss, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(bytes_from_below_with_a_filter, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(header_defines, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(header_of_a_changing_file, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(header_cut_off, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(several_pieces, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(no_pieces, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(more_dimensions_than_pieces_hold, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(long_arrays, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(arrays_of_other_widths, setup, sb_teardown),
 	};
