@@ -32,16 +32,23 @@ static void put(struct sb *sb, void *record, size_t len, enum iop_rec_type type,
 
 void sb_begin(struct sb *sb)
 {
-	char err[512];
+	sb_begin_host(sb, "");
+}
+
+void sb_begin_host(struct sb *sb, const char *keys)
+{
+	char err[512], host[256];
 
 	memset(sb, 0, sizeof(*sb));
+	sb->mount = 30;
 	strcpy(sb->path, "/tmp/ioprobe-spool-XXXXXX");
 	CHECK(mkdtemp(sb->path));
 	strcat(sb->path, "/spool");
 	CHECK(!spool_writer_create(&sb->writer, sb->path));
 	table_set_init(&sb->set);
 	CHECK(!table_parse_builtin(&sb->set, err, sizeof(err)));
-	sb_text(sb, IOP_REC_HOST, 0, 1, "host=node1\nrealtime_ns=1000000\nmonotonic_ns=0\n", NULL);
+	snprintf(host, sizeof(host), "host=node1\nrealtime_ns=1000000\nmonotonic_ns=0\n%s", keys);
+	sb_text(sb, IOP_REC_HOST, 0, 1, host, NULL);
 	for (size_t i = 0; i < sb->set.nsources; i++)
 		sb_text(sb, IOP_REC_TABLE, 0, 1, "name=builtin\n", sb->set.sources[i].text);
 }
@@ -149,7 +156,8 @@ static void call(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char
 		 int depth, int64_t ret, const struct sb_arg *args)
 {
 	const struct table_row *row = row_of(sb, function);
-	struct room room = { .rec = { .probe = row->id, .depth = depth, .enter_ns = enter, .ret = ret } };
+	struct room room = { .rec = { .probe = row->id, .depth = depth, .enter_ns = enter, .ret = ret,
+				      .site = { sb->site, sb->site >> 8, sb->site >> 16 } } };
 	bool strings;
 	size_t len = fill(&room, row, args, &strings);
 
@@ -245,8 +253,8 @@ static size_t reverse(char *out, const char *path)
 static void describe(struct sb *sb, enum iop_rec_type type, uint32_t tid, uint64_t time, int fd, const char *path, uint32_t f_flags,
 		     uint8_t flags, uint32_t i_mode, uint64_t ino)
 {
-	struct fd_room room = { .rec = { .fd = fd, .i_mode = i_mode, .ino = ino, .dev_major = 8, .dev_minor = 1, .mnt_id = 30,
-					 .f_flags = f_flags, .cloexec = !!(f_flags & O_CLOEXEC) } };
+	struct fd_room room = { .rec = { .fd = fd, .i_mode = i_mode, .ino = ino, .dev_major = 8, .dev_minor = 1,
+					 .mnt_id = sb->mount, .f_flags = f_flags, .cloexec = !!(f_flags & O_CLOEXEC) } };
 
 	room.rec.path_len = path ? reverse(room.more, path) : 0;
 	put(sb, &room, sizeof(room.rec) + room.rec.path_len, type, flags, tid, time, !(flags & IOP_F_SCAN));
@@ -310,6 +318,13 @@ void sb_contents(struct sb *sb, uint32_t tid, uint64_t time, uint64_t offset, co
 	put(sb, rec, (sizeof(*rec) + len + 7) & ~(size_t)7, IOP_REC_CONTENTS, 0, tid, time, true);
 }
 
+void sb_site(struct sb *sb, uint32_t tid, uint64_t time, uint32_t id, uint64_t pc)
+{
+	struct iop_rec_site rec = { .id = id, .pc = pc, .flags = IOP_SITE_WHOLE };
+
+	put(sb, &rec, sizeof(rec), IOP_REC_SITE, 0, tid, time, false);
+}
+
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
 {
 	describe(sb, IOP_REC_CWD, tid, time, -1, path, 0, 0, S_IFDIR | 0755, 78);
@@ -317,7 +332,7 @@ void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path)
 
 void sb_mount(struct sb *sb, uint32_t tid, uint64_t time, const char *texts, size_t len, const char *mount_point)
 {
-	struct fd_room room = { .rec = { .fd = -1, .ino = 4096, .dev_major = 8, .dev_minor = 1, .mnt_id = 30 } };
+	struct fd_room room = { .rec = { .fd = -1, .ino = 4096, .dev_major = 8, .dev_minor = 1, .mnt_id = sb->mount } };
 
 	memcpy(room.more, texts, len);
 	room.rec.path_len = len + reverse(room.more + len, mount_point);

@@ -23,7 +23,9 @@ struct sb {
 	char path[64];
 	struct spool_writer *writer;
 	struct table_set set;
-	uint32_t seq[1024];             /* by thread */
+	uint32_t seq[1 << 18];          /* by thread */
+	uint32_t site;                  /* call site of the calls that follow, 0: none */
+	uint32_t mount;                 /* number of the mount that the files that follow are on */
 
 	struct model model;             /* after sb_replay */
 	char *events;                   /* one line each */
@@ -33,6 +35,7 @@ struct sb {
 };
 
 void sb_begin(struct sb *sb);
+void sb_begin_host(struct sb *sb, const char *keys);    /* keys: further "NAME=VALUE\n" of the HOST record */
 void sb_end(struct sb *sb);
 
 void sb_text(struct sb *sb, enum iop_rec_type type, uint32_t tgid, uint64_t time_ns, const char *head, const char *raw);
@@ -64,6 +67,7 @@ void sb_epoch(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_f
 void sb_cpu(struct sb *sb, uint32_t tid, uint64_t time, const struct iop_rec_cpu *what);        /* before the call's own record */
 /* Part of a header, at most 1024 bytes. */
 void sb_contents(struct sb *sb, uint32_t tid, uint64_t time, uint64_t offset, const void *bytes, size_t len);
+void sb_site(struct sb *sb, uint32_t tid, uint64_t time, uint32_t id, uint64_t pc);      /* one frame, the outermost */
 void sb_cwd(struct sb *sb, uint32_t tid, uint64_t time, const char *path);
 void sb_fork(struct sb *sb, uint32_t tid, uint64_t time, uint32_t child);
 void sb_exec(struct sb *sb, uint32_t tid, uint64_t time, uint32_t old_tid, const char *path);
