@@ -43,9 +43,7 @@ unlinked() {
 	dir=$(fresh unlink)
 	cp "$P/call_sites" "$dir/data/program"
 	record unlink --call-sites=16 -- "$dir/data/program" "$dir/data/out" unlink
-	CHAINS=()
-	chains 4 'rounds@round main@main'
-	sites unlink call_sites.c $((376 * 4)) "${CHAINS[@]}"
+	plain_sites unlink
 }
 
 # The return addresses of write_field and outer are those of another tool's return probes.
@@ -59,9 +57,7 @@ foreign_return_probes() {
 	STATUS=$?
 	verdict "return_probes, hit" "$([ "$STATUS" = 0 ] && [ "$(cat "$dir/hits")" = "1304 4" ] ||
 		echo "status $STATUS, hits $(cat "$dir/hits"): $(said "$dir")")"
-	CHAINS=()
-	chains 4 'rounds@round main@main'
-	sites return_probes call_sites.c 1504 "${CHAINS[@]}"
+	plain_sites return_probes
 	contract return_probes
 }
 
@@ -79,9 +75,7 @@ stripped() {
 	(cd "$dir/data" && objcopy --only-keep-debug program program.debug && strip program &&
 		objcopy --add-gnu-debuglink=program.debug program)
 	record debuglink --call-sites=16 -- "$dir/data/program" "$dir/data/out" plain
-	CHAINS=()
-	chains 4 'rounds@round main@main'
-	sites debuglink call_sites.c $((376 * 4)) "${CHAINS[@]}"
+	plain_sites debuglink
 	dir=$(fresh offsets)
 	cp "$P/call_sites" "$dir/data/program"
 	strip "$dir/data/program"
@@ -166,9 +160,7 @@ symbolized() {
 	verdict "symbolize, nothing found" \
 		"$(grep -q 'no file with build-id [0-9a-f]* was found; .*--debug-dir' <<<"$text" || echo "$text")"
 	text=$("$IOPROBE" symbolize --debug-dir "$dir/debug" "$dir/trace" 2>&1 >/dev/null) || not_ok symbolize "$text"
-	CHAINS=()
-	chains 4 'rounds@round main@main'
-	sites symbolize call_sites.c $((376 * 4)) "${CHAINS[@]}"
+	plain_sites symbolize
 	contract symbolize
 	rm "$dir/trace/spool"
 	text=$("$IOPROBE" symbolize "$dir/trace" 2>&1) && text="status 0"
@@ -199,9 +191,7 @@ other_namespace() {
 	kill $helper
 	wait $helper 2>/dev/null
 	verdict namespace "$([ "$STATUS" = 0 ] && [ ! -e "$dir/data/root/program" ] || echo "status $STATUS: $(said "$dir")")"
-	CHAINS=()
-	chains 4 'rounds@round main@main'
-	sites namespace call_sites.c $((376 * 4)) "${CHAINS[@]}"
+	plain_sites namespace
 }
 
 # No room for nodes: calls without a site are counted, those before have theirs.

@@ -98,19 +98,21 @@ cat >"$TMP/writer.py" <<-'END'
 	wall, on, delay = (b - a for a, b in zip(begin, counters()))
 	print(wall - on - delay)
 END
+# throttled NAME CONDITION: SLEPT in the condition is the time that the program slept by its own measurement, in ns.
 # The time on a CPU in schedstat is as old as the last clock tick, at both looks.
 throttled() {
 	fresh "$1" >/dev/null
 	record "$1" --cpu-time -- "$PYTHON" "$TMP/writer.py" "$TMP/slow/$1"
 	read -r slept <"$TMP/$1/stdout"
 	local written="select('write', path='$TMP/slow/$1')"
-	contract "$1" && expect "$1" "len($written) == 64" "$2" \
+	contract "$1" && expect "$1" "len($written) == 64" "${2//SLEPT/$slept}" \
 		"0.9 * $slept - 10000000 <= $(sum_of 'sleep' "$written") <= 1.01 * $slept + 10000000"
 	lost_nothing "$1"
 }
 if slow_disk; then
 	asleep="sum('sleep for i/o' in c.attributes for c in select('write', path='*/slow/*'))"
-	throttled unlimited "$asleep < 10"
+	# beside others that write, the kernel may throttle these writes too: ten such sleeps take more than 20 ms
+	throttled unlimited "$asleep < 10 or SLEPT >= 20000000"
 	limit_pages 1048576
 	throttled limited "$asleep >= 20"
 	written="select('write', path='$TMP/slow/limited')"

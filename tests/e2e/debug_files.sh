@@ -17,9 +17,7 @@ shared_part() {
 	(cd "$dir/data" && limited 60 dwz -m shared.debug -M shared.debug program other) 2>"$dir/err"
 	has_section "$dir/data/program" .gnu_debugaltlink || { not_ok dwz "no shared part: $(said "$dir")"; return; }
 	record dwz --call-sites=16 -- "$dir/data/program" "$dir/data/out" plain
-	CHAINS=()
-	chains 4 'rounds@round main@main'
-	sites dwz call_sites.c 1504 "${CHAINS[@]}"
+	plain_sites dwz
 }
 
 # As Fedora's programs have it: the names of functions that .dynsym lacks, as an ELF file of its own that xz has compressed.
@@ -74,9 +72,7 @@ debuginfod() {
 		"$(grep -q 'no debug information for them, or ask a server: --debuginfod$' "$dir/err" || said "$dir")"
 	text=$("$IOPROBE" symbolize --debuginfod "$dir/trace" 2>&1 >/dev/null) || not_ok debuginfod "$text"
 	verdict "debuginfod, asked" "$([ "$(requests "$dir/served")" != 0 ] || echo "$text")"
-	CHAINS=()
-	chains 4 'rounds@round main@main'
-	sites debuginfod call_sites.c 1504 "${CHAINS[@]}"
+	plain_sites debuginfod
 	contract debuginfod
 
 	# The same for a program that is gone; the server is named.

@@ -20,6 +20,13 @@ chains() {
 		"$1 put_one@write write_field@field a_round@once $2")
 }
 
+# plain_sites NAME: of call_sites.c in mode plain, 4 rounds.
+plain_sites() {
+	CHAINS=()
+	chains 4 'rounds@round main@main'
+	sites "$1" call_sites.c $((376 * 4)) "${CHAINS[@]}"
+}
+
 # functions NAME: of call_sites.c without debug information, 4 rounds: the functions of the application's frames, and no lines.
 functions() {
 	local text
