@@ -75,7 +75,7 @@ check:			## install what the tests need, run all tests (end-to-end tests need ro
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/run
 
 .PHONY: check-faults
-check-faults:		## faults at 200 random moments (FAULTS=n, SEED=n), full disks and the like; half an hour (root)
+check-faults:		## faults at 200 random moments (FAULTS=n, SEED=n), full disks and the like (root; takes 15 to 45 minutes)
 	$(Q)tools/install-deps.sh --tests
 	$(Q)$(MAKE) --no-print-directory all programs
 	$(Q)IOPROBE=$(B)/ioprobe BUILD=$(B) tests/faults/run

@@ -142,8 +142,8 @@ static void say_guarding(const struct hold_guarding *guarding)
 			guarding->calls == 1 ? "recorded call is" : "recorded calls are", guarding->pid,
 			guarding->calls == 1 ? "it has" : "they have");
 	if (guarding->pid && guarding->unread)
-		fprintf(stderr, "ioprobe: %zu of them may have ended: the mappings of their processes were not read "
-			"(at most %d at a time)\n", guarding->unread, GUARD_MAPS_READS);
+		fprintf(stderr, "ioprobe: %zu of the calls in flight may have returned: the mappings of their processes were "
+			"not read (at most %d processes at a time)\n", guarding->unread, GUARD_MAPS_READS);
 }
 
 static int record_fail(const char *message)
