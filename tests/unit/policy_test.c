@@ -125,8 +125,8 @@ static void test_settings(void **state)
 
 	(void)state;
 	assert_int_equal(read_text(&policy,
-				   "output %w/io.%j\nmax-overhead 1.5\nidle-limit 7\nring-size 2\nspare 3\nmax-jobs 4\nusers "
-				   "no\nprobes /a\nprobes /b\n",
+				   "output %w/io.%j\nmax-overhead 1.5\nidle-limit 7\nring-size 2\nstandby-recorders 3\nmax-jobs 4\n"
+				   "users no\nprobes /a\nprobes /b\n",
 				   err, sizeof(err)),
 			 0);
 	assert_string_equal(policy.output, "%w/io.%j");
@@ -142,6 +142,9 @@ static void test_settings(void **state)
 	assert_true(policy.max_jobs_per_user == 2 && policy.reserved_jobs == 3 && policy_user_jobs(&policy) == 13);
 	assert_true(policy.user_idle_limit_s == 9 && policy.max_archive_s == 8);
 	assert_string_equal(policy.cluster, "lab");
+	policy_deinit(&policy);
+	assert_int_equal(read_text(&policy, "spare 5\n", err, sizeof(err)), 0);        /* the old word */
+	assert_int_equal(policy.standby_recorder, 5);
 	policy_deinit(&policy);
 }
 

@@ -137,7 +137,8 @@ static const struct { const char *name; size_t at; double max; bool whole; } num
 	{ "user-idle-limit", offsetof(struct policy, user_idle_limit_s), 1e9, false },
 	{ "max-archive-time", offsetof(struct policy, max_archive_s), 1e9, false },
 	{ "ring-size", offsetof(struct policy, ring_mib), 4096, false },
-	{ "spare", offsetof(struct policy, standby_recorder), 1000, true },
+	{ "standby-recorders", offsetof(struct policy, standby_recorder), 1000, true },
+	{ "spare", offsetof(struct policy, standby_recorder), 1000, true },     /* its name until 28 November 2026 */
 	{ "max-jobs", offsetof(struct policy, max_jobs), 1000, true },
 	{ "max-jobs-per-user", offsetof(struct policy, max_jobs_per_user), 1000, true },
 	{ "reserved-jobs", offsetof(struct policy, reserved_jobs), 1000, true },

@@ -54,7 +54,7 @@ static void print_jobs(const struct policy *policy, FILE *out)
 		fprintf(out, "  %-18s yes, at most %u each\n", "users", policy->max_jobs_per_user);
 	else
 		fprintf(out, "  %-18s no\n", "users");
-	fprintf(out, "  %-18s %u\n", "spare", policy->standby_recorder);
+	fprintf(out, "  %-18s %u\n", "standby-recorders", policy->standby_recorder);
 	print_limit("idle-limit", policy->idle_limit_s, out);
 	print_limit("user-idle-limit", policy->user_idle_limit_s, out);
 	print_limit("max-archive-time", policy->max_archive_s, out);
