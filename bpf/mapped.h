@@ -16,15 +16,12 @@
 #define BIO_IS_CLONE 2                  /* BIO_CLONED */
 #define MAPPING_IS_NO_FILE 3            /* bits of folio->mapping: anonymous memory, movable pages */
 
-struct mapped_key { u64 dev, ino; };
-/* page faults for reading and writing; pages written back, by the kernel's own count and by requests to the device; filtered */
-struct mapped_counts { u64 reads, writes, written_back, excluded, queued; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct mapped_key);
-	__type(value, struct mapped_counts);
+	__type(key, struct iop_mapped_key);
+	__type(value, struct iop_mapped_counts);
 } mapped_files SEC(".maps");
 
 __u64 mapped_faults_missed;               /* faults not counted because the mmap lock was held or the table was full */
@@ -40,9 +37,9 @@ static long fault_area(struct task_struct *task, struct vm_area_struct *area, vo
 	return 0;
 }
 
-static __always_inline struct mapped_counts *mapped_file(struct thread *t, struct file *file, struct mapped_key *key)
+static __always_inline struct iop_mapped_counts *mapped_file(struct thread *t, struct file *file, struct iop_mapped_key *key)
 {
-	struct mapped_counts *counts = bpf_map_lookup_elem(&mapped_files, key), none = { 0 };
+	struct iop_mapped_counts *counts = bpf_map_lookup_elem(&mapped_files, key), none = { 0 };
 
 	if (counts)
 		return counts;
@@ -59,8 +56,8 @@ int page_fault(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
 	struct mapped_fault fault = { 0 };
-	struct mapped_counts *counts;
-	struct mapped_key key;
+	struct iop_mapped_counts *counts;
+	struct iop_mapped_key key;
 	struct inode *inode;
 	struct file *file;
 	long err;
@@ -114,8 +111,8 @@ int request_queued(u64 *ctx)
 {
 	struct bio *bio = (void *)ctx[0];
 	struct inode *inode = written_inode(bio);
-	struct mapped_counts *counts;
-	struct mapped_key key;
+	struct iop_mapped_counts *counts;
+	struct iop_mapped_key key;
 
 	if (!inode)
 		return 0;
@@ -133,8 +130,8 @@ int written_back(u64 *ctx)
 {
 	struct inode *inode = (void *)ctx[0];
 	struct writeback_control *control = (void *)ctx[1];
-	struct mapped_key key = { .dev = BPF_CORE_READ(inode, i_sb, s_dev), .ino = BPF_CORE_READ(inode, i_ino) };
-	struct mapped_counts *counts = bpf_map_lookup_elem(&mapped_files, &key);
+	struct iop_mapped_key key = { .dev = BPF_CORE_READ(inode, i_sb, s_dev), .ino = BPF_CORE_READ(inode, i_ino) };
+	struct iop_mapped_counts *counts = bpf_map_lookup_elem(&mapped_files, &key);
 	s64 pages;
 
 	if (!counts)

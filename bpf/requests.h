@@ -16,12 +16,11 @@
 
 /* Outstanding requests: made, and no wait or test on them observed yet. The value is the time of the record of the call that made
  * it. */
-struct request_key { u64 value; struct iop_process_key process; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 17);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct request_key);
+	__type(key, struct iop_request_key);
 	__type(value, u64);
 } requests SEC(".maps");
 
@@ -109,7 +108,7 @@ __noinline int request_made(struct thread *t, struct frame *f, u32 id, u32 narro
 {
 	struct iop_request_desc *desc = bpf_map_lookup_elem(&request_descriptors, &id);
 	struct iop_demand *demand = t ? demand_here(t) : 0;
-	struct request_key key = { 0 };
+	struct iop_request_key key = { 0 };
 	u32 arg;
 
 	if (!t || !f || !desc || !demand)
@@ -133,7 +132,7 @@ __noinline int request_made(struct thread *t, struct frame *f, u32 id, u32 narro
 /* Takes this request out of the map if it is tracked. */
 __noinline int take_request(struct wait_list *w, u64 value, u32 index)
 {
-	struct request_key key = { .value = value };
+	struct iop_request_key key = { .value = value };
 	u64 *issued, issued_ns = 0;
 	u32 n;
 
@@ -348,7 +347,7 @@ static __always_inline void read_status(struct frame *f, struct wait_list *w, co
 /* Puts a request that has not completed back into the map, unless its value was reused meanwhile: then it has completed. */
 __noinline int put_back(struct wait_list *w, u32 at)
 {
-	struct request_key key = { 0 };
+	struct iop_request_key key = { 0 };
 	u64 issued_ns;
 
 	if (!w || at >= REQUESTS_TAKEN)

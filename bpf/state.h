@@ -8,6 +8,7 @@
 
 #include <ioprobe/demand.h>
 #include <ioprobe/descriptor.h>
+#include <ioprobe/maps.h>
 #include <ioprobe/process.h>
 #include <ioprobe/recording.h>
 #include <ioprobe/sites.h>
@@ -108,7 +109,7 @@ struct header { u32 magic, room; u64 buffer; };
 struct path_walk { u64 mount, dentry; u32 used; u32 truncated; };
 
 struct thread {
-	u32 recording;          /* its id; these four come first, for the agent (user/bpf/bpf_side.c) */
+	u32 recording;          /* its id; these four come first: struct iop_thread_head */
 	u32 seq;
 	u32 depth;
 	u32 process;            /* slot in processes; 0: none was free */
@@ -141,22 +142,12 @@ struct thread {
 /* From Linux 6.19 on task storage cannot allocate more than 8192 bytes, of which about 140 are the kernel's. */
 _Static_assert(sizeof(struct thread) <= 7936, "struct thread does not fit into task storage");
 
-struct counters {
-	u64 lost;               /* records dropped by a full ring */
-	u64 untracked;          /* threads for which no state could be allocated */
-	u64 unwinds_late;       /* unwinders whose return addresses were not restored in time */
-	u64 holds_late;         /* launched processes whose probes were not in place in time */
-	u64 no_process_slot;
-	/* waits not tracked: an outer wait called back into the program, which waited again; or no memory */
-	u64 waits_not_followed;
-	u64 privileged;         /* set-uid and otherwise privileged programs, not recorded */
-	u64 entry_only;         /* calls recorded at entry only: their return might be on another stack */
-	u64 unread_environments; /* new programs whose environment could not be read: whether they belong to the job is unknown */
-	/* programs of the 32-bit ABIs (i386, x32), whose system calls have other numbers and arguments: not recorded */
-	u64 compat_programs;
-	u64 compat_calls;       /* all system calls of these ABIs */
-	u64 fd_unordered;       /* calls that could not be put in order with a change of their descriptor (fd_epochs.h) */
-};
+#define THREAD_HEAD(member) \
+	_Static_assert(__builtin_offsetof(struct thread, member) == __builtin_offsetof(struct iop_thread_head, member), #member)
+THREAD_HEAD(recording);
+THREAD_HEAD(seq);
+THREAD_HEAD(depth);
+THREAD_HEAD(process);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -203,16 +194,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOP_MAX_RECORDINGS);
 	__type(key, u32);
-	__type(value, struct counters);
+	__type(value, struct iop_counters);
 } counters SEC(".maps");
 
 /* Files whose code the agent has inspected: 1 if nothing more is to be done when another process maps it. */
-struct file_key { u64 dev, ino, recording; };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct file_key);
+	__type(key, struct iop_file_key);
 	__type(value, u32);
 } looked_at SEC(".maps");
 
@@ -328,7 +318,7 @@ static __always_inline u64 process_number(struct thread *t)
 	return (u64)t->recording << 32 | bpf_get_current_pid_tgid() >> 32;
 }
 
-static __always_inline struct counters *counters_of(u32 recording)
+static __always_inline struct iop_counters *counters_of(u32 recording)
 {
 	u32 slot = recording & IOP_RECORDING_SLOT;
 
@@ -338,7 +328,7 @@ static __always_inline struct counters *counters_of(u32 recording)
 /* Atomic: sleepable programs can be preempted, and programs in interrupts run inside others. */
 #define COUNT(recording, member, n)                                            \
 	do {                                                                   \
-		struct counters *c_ = counters_of(recording);                  \
+		struct iop_counters *c_ = counters_of(recording);              \
 		if (c_)                                                        \
 			__sync_fetch_and_add(&c_->member, n);                  \
 	} while (0)

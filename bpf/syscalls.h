@@ -258,7 +258,7 @@ static __always_inline void after_syscall(struct thread *t, struct frame *f, con
 static __always_inline bool was_looked_at(struct thread *t, s32 fd)
 {
 	struct file *file = file_of(fd);
-	struct file_key key = { .recording = t->recording };
+	struct iop_file_key key = { .recording = t->recording };
 	u32 dev;
 
 	if (!file)

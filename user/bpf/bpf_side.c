@@ -6,7 +6,9 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <ioprobe/maps.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +100,13 @@ int bpf_side_close_slot(struct programs *programs, uint32_t id)
 
 /* Maps whose keys contain the id of a recording, and its offset. */
 static const struct { enum kernel_map map; size_t key_len, at; } keyed[] = {
-	{ MAP_TURNED_OFF, 8, 4 }, { MAP_ENTRY_ONLY, 8, 4 }, { MAP_CONSTANTS, 8, 4 }, { MAP_DEMANDS, 8, 4 }, { MAP_REQUESTS, 16,
-		12 }, { MAP_LOOKED_AT, 24, 16 }, { MAP_WITHHELD, 8, 4 },
+	{ MAP_TURNED_OFF, sizeof(struct iop_process_key), offsetof(struct iop_process_key, recording) },
+	{ MAP_ENTRY_ONLY, sizeof(struct iop_process_key), offsetof(struct iop_process_key, recording) },
+	{ MAP_CONSTANTS, sizeof(struct iop_process_key), offsetof(struct iop_process_key, recording) },
+	{ MAP_DEMANDS, sizeof(struct iop_process_key), offsetof(struct iop_process_key, recording) },
+	{ MAP_WITHHELD, sizeof(struct iop_process_key), offsetof(struct iop_process_key, recording) },
+	{ MAP_REQUESTS, sizeof(struct iop_request_key), offsetof(struct iop_request_key, process.recording) },
+	{ MAP_LOOKED_AT, sizeof(struct iop_file_key), offsetof(struct iop_file_key, recording) },
 };
 
 static bool is_left(const struct programs *programs, const char *key, size_t at)
@@ -116,7 +123,7 @@ static bool is_left(const struct programs *programs, const char *key, size_t at)
 static void bpf_side_sweep(const struct programs *programs)
 {
 	for (size_t i = 0; i < sizeof(keyed) / sizeof(keyed[0]); i++) {
-		char key[2][24], *last = NULL;
+		char key[2][sizeof(struct iop_file_key)], *last = NULL; /* the longest of them */
 		int fd = programs->maps[keyed[i].map];
 
 		for (unsigned n = 0; n < MAX_SWEPT && !bpf_map_get_next_key(fd, last, key[n & 1]); n++) {

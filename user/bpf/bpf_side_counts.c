@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <ioprobe/maps.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@ struct iop_site_counts bpf_side_site_counts(const struct bpf_side *kernel) { ret
 uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *arg, const struct mapped_file *file),
 				  void *arg)
 {
-	struct { uint64_t dev, ino; } key, *last = NULL;
-	struct { uint64_t reads, writes, written_back, excluded, queued; } counts;
+	struct iop_mapped_key key, *last = NULL;
+	struct iop_mapped_counts counts;
 	int fd = bpf_side_map(kernel, MAP_MAPPED_FILES);
 
 	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
@@ -37,9 +38,7 @@ uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *a
 int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
-	struct { uint64_t lost, untracked, unwinds_late, holds_late, no_process_slot, waits_not_followed, privileged, entry_only,
-			 unread_environments, compat_programs, compat_calls, fd_unordered; }
-		*per_cpu;
+	struct iop_counters *per_cpu;
 	uint32_t slot = bpf_side_slot(kernel);
 
 	memset(counts, 0, sizeof(*counts));
@@ -155,7 +154,7 @@ int bpf_side_clear_counts(const struct bpf_side *kernel)
 	const struct program_facts *facts = &kernel->programs->facts;
 	uint32_t key = bpf_side_slot(kernel), first = key * facts->layers * IOP_FILTERS;
 	int cpus = libbpf_num_possible_cpus(), err;
-	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_excluded) + sizeof(struct kernel_counts)) : NULL;
+	char *zeros = cpus > 0 ? calloc(cpus, sizeof(struct iop_excluded) + sizeof(struct iop_counters)) : NULL;
 
 	if (!zeros)
 		return -ENOMEM;

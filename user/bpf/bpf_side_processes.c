@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <ioprobe/maps.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -34,13 +35,11 @@ int bpf_side_run_iterator(const struct bpf_side *kernel, enum kernel_program pro
 	return err;
 }
 
-/* What the programs know of a process' first thread: the first members of its struct thread. */
-struct thread_head { uint32_t recording, seq, depth, process; };
-
-static struct thread_head thread_head_of(const struct bpf_side *kernel, pid_t tgid)
+/* What the programs know of a process' first thread. */
+static struct iop_thread_head thread_head_of(const struct bpf_side *kernel, pid_t tgid)
 {
 	int pid_fd = syscall(SYS_pidfd_open, tgid, 0);          /* Linux 5.3 */
-	struct thread_head head = { 0 };
+	struct iop_thread_head head = { 0 };
 	struct bpf_map_info info = { 0 };
 	uint32_t len = sizeof(info);
 	void *thread = NULL;
@@ -150,7 +149,7 @@ void bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid)
 
 void bpf_side_looked_at(struct bpf_side *kernel, uint64_t dev, uint64_t ino)
 {
-	struct { uint64_t dev, ino, recording; } key = { (uint64_t)major(dev) << 32 | minor(dev), ino, kernel->id };
+	struct iop_file_key key = { (uint64_t)major(dev) << 32 | minor(dev), ino, kernel->id };
 	uint32_t done = 1;
 
 	bpf_map_update_elem(bpf_side_map(kernel, MAP_LOOKED_AT), &key, &done, BPF_ANY);
@@ -242,7 +241,7 @@ uint32_t bpf_side_image(const struct bpf_side *kernel, uint32_t process)
 
 uint32_t bpf_side_image_of(const struct bpf_side *kernel, pid_t tgid, uint32_t *process)
 {
-	struct thread_head head = thread_head_of(kernel, tgid);
+	struct iop_thread_head head = thread_head_of(kernel, tgid);
 
 	*process = head.process;
 	return head.recording == kernel->id && head.process ? bpf_side_image(kernel, head.process) : 0;
