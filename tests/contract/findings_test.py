@@ -387,7 +387,8 @@ CASES = [
     (("X16",), synthetic_hint, lambda f: "fewer than the hint cb_nodes asks for" in f["evidence"] and f["paid_by"] == "rank 0"),
     (("X16",), synthetic_stripes, lambda f: "stripes have several writers" in f["evidence"]),
     (("X05",), synthetic_fill_time, lambda f: f["operations"] == 8 and f["confidence"] == "measured"),
-    (("X10",), synthetic_late_output, lambda f: f["operations"] == 30 and f["ranks"] == "1-3" and "30 times for rank 0" in f["evidence"]
+    (("X10",), synthetic_late_output,
+     lambda f: f["operations"] == 30 and f["ranks"] == "1-3" and "30 times for rank 0" in f["evidence"]
      and abs(f["cost_seconds"] - 0.19) < 0.002),
     (("X24",), synthetic_busy_wait, lambda f: f["operations"] == 20 and abs(f["cost_seconds"] - 0.08) < 0.001),
     (("X36",), synthetic_busy_node, lambda f: f["paid_by"] == "rank 1" and f["ranks"] == "1"

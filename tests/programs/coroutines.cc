@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * coroutines_boost: two Boost.Context fibers and the thread itself. Each fiber makes 20 numbered fwrites on an unbuffered cookie
- * stream; the callback below switches to the next fiber, so that calls return in the order in which they began. Every fifth callback
- * of the first fiber throws below nest_call, which is caught inside of the callback; at last the second fiber is thrown away while its
- * 20th fwrite is open: the stack is unwound by forced_unwind. 40 fwrite, 4 nest_call; exit status 45.
+ * stream; the callback below switches to the next fiber, so that calls return in the order in which they began. Every fifth
+ * callback of the first fiber throws below nest_call, which is caught inside of the callback; at last the second fiber is thrown
+ * away while its 20th fwrite is open: the stack is unwound by forced_unwind. 40 fwrite, 4 nest_call; exit status 45.
  */
 #include "nest.h"
 

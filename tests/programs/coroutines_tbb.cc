@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * coroutines_tbb: 8 tasks of oneTBB, each with 5 fwrites on an unbuffered cookie stream, whose callback suspends its task; another thread
- * resumes it, and the fwrite returns on any of TBB's threads. tbb_tasks (PLAIN): the same tasks with files DIR/0 to DIR/7, never suspended.
- * 40 fwrites and 40 nest_calls; exit status 46.
+ * coroutines_tbb: 8 tasks of oneTBB, each with 5 fwrites on an unbuffered cookie stream, whose callback suspends its task; another
+ * thread resumes it, and the fwrite returns on any of TBB's threads. tbb_tasks (PLAIN): the same tasks with files DIR/0 to DIR/7,
+ * never suspended. 40 fwrites and 40 nest_calls; exit status 46.
  */
 #include "nest.h"
 
@@ -48,10 +48,13 @@ static int run_task(const char *dir, int task)
 
 	if (!stream)
 		return 0;
-	__fsetlocking(stream, FSETLOCKING_BYCALLER);    /* the lock has an owner, which may be another thread when the task goes on */
+	/* the lock has an owner, which may be another thread when the task goes on */
+	__fsetlocking(stream, FSETLOCKING_BYCALLER);
 	setvbuf(stream, nullptr, _IONBF, 0);
 	for (int i = 0; i < WRITES; i++)
-		written += nest_call([](void *s) { return static_cast<int>(std::fwrite("a line\n", 7, 1, static_cast<FILE *>(s))); }, stream) == 1;
+		written += nest_call(
+				   [](void *s) { return static_cast<int>(std::fwrite("a line\n", 7, 1, static_cast<FILE *>(s))); },
+				   stream) == 1;
 	std::fclose(stream);
 	return written;
 }

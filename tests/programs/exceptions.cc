@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * exceptions: C++ exceptions through probed calls (nest_call). 8 cases, each printed with its destructors; 13 nest_call calls, of which
- * 10 are left by an exception and 3 return. What matters: same output and exit status (42) with and without observation.
+ * exceptions: C++ exceptions through probed calls (nest_call). 8 cases, each printed with its destructors; 13 nest_call calls, of
+ * which 10 are left by an exception and 3 return. What matters: same output and exit status (42) with and without observation.
  */
 #include "nest.h"
 

@@ -2,8 +2,8 @@
  *
  * in_flight cancel|throw|return DIR: a thread reads lines by fgets, from a pipe or from a stream of its own (throw: the stream's
  * callback throws at the line "x"). Writes its process id to DIR/ready; after DIR/line it gets one line, and DIR/blocked shows
- * that it waits in its second call. After DIR/go the thread is cancelled, gets the line "x", or gets a line and ends. Exit status 43 if
- * its clean-up ran as it should.
+ * that it waits in its second call. After DIR/go the thread is cancelled, gets the line "x", or gets a line and ends. Exit status
+ * 43 if its clean-up ran as it should.
  */
 #include <atomic>
 #include <cstdio>
