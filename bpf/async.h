@@ -8,7 +8,7 @@
 #include "calls.h"
 
 
-/* Records sent from inside a call must follow the call's ENTER: to be called before they are sent. */
+/* Sends the ENTER of the innermost open call. To be called before a record is sent from inside that call, which must follow it. */
 static __always_inline void announce_call(struct thread *t, u64 now)
 {
 	u32 depth = t->depth;

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/call_sites.sh"
 
-# round NAME PROGRAM MODE ROUNDS TAIL: of call_sites.c, with all frames.
+# round NAME PROGRAM MODE ROUNDS TAIL: records PROGRAM (call_sites.c) in MODE; the chains of ROUNDS rounds end with TAIL.
 round() {
 	local dir
 	dir=$(fresh "$1")

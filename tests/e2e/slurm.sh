@@ -295,8 +295,8 @@ own_process() {
 		"calls('write', path='*/data/fd') == 25"
 }
 
-# The service is killed after the prolog and started again before the epilog: the recording goes on; then again, and nobody says the
-# end.
+# The service is killed after the prolog and started again before the epilog: the recording goes on. The same without an epilog: the
+# recording ends without a report of the job's end.
 killed_service() {
 	data killed
 	script killed "$P/writes4000 $TMP/killed/data" "while [ ! -e $TMP/killed/data/end ]; do sleep 0.1; done" \

@@ -17,7 +17,7 @@
 
 static const char *const names[] = { "traces.def", "traces.otf2", "spool", "summary.json", "collectives.json", "traces" };
 
-/* What cannot be planted is missing: the attack goes on with the rest. */
+/* A name that cannot be planted is reported and left out; the attack goes on with the others. */
 static void plant(const char *dir, const char *victim, int (*make)(const char *, const char *))
 {
 	char path[4200];

@@ -137,7 +137,7 @@ static uint64_t time_within(const struct extents *io, uint64_t begin, uint64_t e
 	return ns;
 }
 
-/* Spans are in the order of their ends: the last one before this index that is of I/O. */
+/* Returns the location of the last I/O span before this index that ends after `begin`. Spans are sorted by their ends. */
 static uint32_t last_io_before(const struct facts *f, size_t i, uint64_t begin)
 {
 	while (i-- && f->spans.v[i].end_ns > begin)

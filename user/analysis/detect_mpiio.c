@@ -79,7 +79,8 @@ const struct detector detector_M02 = {
 	.on = "MPI-IO",
 	.needs = NEED_MPIIO | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ),
-	.when = "ranks that share a file make at least independent_count independent reads of it, and independent_share of all",
+	.when = "ranks that share a file make at least independent_count independent reads of it, and these are at least "
+		"independent_share of all its reads",
 	.why = "the MPI library cannot join what ranks ask for one by one",
 	.topic = "collective",
 	.explains = "P05 P15 P11 X18",

@@ -156,7 +156,8 @@ static struct evidence by_all(const struct analysis *a, const struct file_layer 
 				  d->last_ns,
 				  saving_remove(
 					  a, &(struct removed){ a->facts->lowest, d->n, 0, d->ns, d->gap_ns, 0 },
-					  "time of these reads on a rank that would not read; a broadcast is not subtracted") };
+					  "time of these reads on a rank that would no longer read; the time of a broadcast is not "
+					  "subtracted") };
 }
 
 static void detect_by_all(struct analysis *a, const struct detector *d)

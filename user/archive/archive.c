@@ -39,7 +39,7 @@ static void set_progress(void *arg, uint64_t done, uint64_t total)
 	attempt->progress->total = total;
 }
 
-/* ---- files beside an archive, from which merge gets what it needs without reading events; and perhaps the summary's text ---- */
+/* ---- files beside an archive: merge reads them instead of events; the summary's text, if it is wanted ---- */
 
 #define SIDE_POINTER(name) &side_##name,
 static const struct side_output *const side_outputs[] = { SIDE_OUTPUTS(SIDE_POINTER) };

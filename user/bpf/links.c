@@ -90,7 +90,7 @@ static size_t fill_message(struct hold_server *server, const struct link_spec *s
 		*len += size;
 	}
 	if (i)
-		*err = 0;       /* it is met again as the first one of the next message */
+		*err = 0;       /* the failing request is the first one of the next message */
 	return i;
 }
 
