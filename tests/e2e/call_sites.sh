@@ -300,11 +300,26 @@ h5py_code() {
 }
 h5py_code
 
-# Nothing of it without the option.
+# By default: up to 4 frames of the application, so a chain ends before main.
+by_default() {
+	local dir
+	dir=$(fresh default)
+	record default -- "$P/call_sites" "$dir/data/out" plain
+	CHAINS=("400 put_one@write write_field@field outer@first a_round@outer rounds@round"
+		"800 put_one@write write_field@field outer@second a_round@outer rounds@round"
+		"200 put_one@write with_vla@vla outer@third a_round@outer rounds@round"
+		"100 put_one@write write_field@field aligned@aligned outer@fourth a_round@outer"
+		"4 put_one@write write_field@field a_round@once rounds@round main@main")
+	sites default call_sites.c 1504 "${CHAINS[@]}"
+	contract default
+}
+by_default
+
+# Nothing of it with --no-call-sites.
 off() {
 	local dir
 	dir=$(fresh off)
-	record off -- "$P/call_sites" "$dir/data/out" plain
+	record off --no-call-sites -- "$P/call_sites" "$dir/data/out" plain
 	verdict "off" "$("$PYTHON" -c "import json, sys
 s = json.load(open(sys.argv[1]))
 s['call_sites'] is None or print(s['call_sites'])" \

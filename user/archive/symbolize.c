@@ -301,7 +301,7 @@ static int symbolize_read_sites(struct call_sites **sites, const struct task *ta
 			 ret == -EINVAL ? "it is not a spool of this version" : ret == -ELOOP ? "it is a symbolic "
 				"link" : strerror(-ret));
 	else if (!*sites)
-		snprintf(err, err_len, "%s: nothing to look up: it was recorded without --call-sites", task->out->path);
+		snprintf(err, err_len, "%s: nothing to look up: it was recorded without call sites", task->out->path);
 	return ret ? ret : *sites ? 0 : -ENODATA;
 }
 

@@ -308,7 +308,7 @@ static char *join_words(int argc, char **argv)
 
 static int run_record(struct cli *cli)
 {
-	static struct record_arguments a = { .max_overhead = -1 };
+	static struct record_arguments a = { .max_overhead = -1, .call_sites = RECORD_SITE_FRAMES };
 	struct table_set set;
 	char err[1024], name[64];
 	int ret;

@@ -12,8 +12,6 @@
 #include "cmd/following.h"
 #include "stream/outputs.h"
 
-#define DEFAULT_SITE_FRAMES 4
-
 enum {
 	OPT_NODE = 256, OPT_ENV_FROM,
 	OPT_SUMMARY, OPT_REPORT, OPT_ALL_FILES, OPT_JSON, OPT_KEEP_SPOOL,
@@ -101,9 +99,8 @@ const struct cli_option record_options[] = {
 	  "Record the last collective call of MPI before each outermost I/O call and the first one after it", NULL },
 	{ "mmap-faults", OPT_MMAP_FAULTS, NULL, "Record page faults on mapped files and their write-back by the kernel", NULL },
 	{ "call-sites", OPT_CALL_SITES, "[N]",
-	  "Record the line of the program that each library call and system call comes from, with up to N of its callers (N: "
-		  "4)", "off" },
-	{ "no-call-sites", OPT_NO_CALL_SITES, NULL, "Do not record call sites", NULL },
+	  "Record the line of the program that each library call and system call comes from, with up to N of its callers", "4" },
+	{ "no-call-sites", OPT_NO_CALL_SITES, NULL, "Do not record which lines of the program calls come from", NULL },
 	{ "shared-mount", OPT_SHARED, "DIR",
 	  "Treat the file system mounted on DIR as shared by the job's nodes, regardless of its type; may be repeated", NULL },
 
@@ -160,7 +157,7 @@ static void set_share(double *out, const char *text, const struct cli *cli)
 
 static void record_arguments_set_call_sites(struct record_arguments *a, const char *text, const struct cli *cli)
 {
-	uint32_t frames = text ? cli_number(cli, "--call-sites", text) : DEFAULT_SITE_FRAMES;
+	uint32_t frames = text ? cli_number(cli, "--call-sites", text) : RECORD_SITE_FRAMES;
 
 	if (frames < 1 || frames > IOP_SITE_MAX_FRAMES)
 		cli_error(cli, "--call-sites: '%s' is not a number from 1 to %d", text, IOP_SITE_MAX_FRAMES);

@@ -17,6 +17,7 @@
 #include "proc/job_processes.h"
 
 #define RECORD_MAX_PIDS 4096
+#define RECORD_SITE_FRAMES 4     /* application frames of a call site, unless --call-sites=N or --no-call-sites is given */
 
 struct record_arguments {
 	pid_t pids[RECORD_MAX_PIDS];

@@ -96,7 +96,7 @@ const struct cli_command command_symbolize = {
 	.summary = "Look up lines of call sites after the recording, from debug files",
 	.usage = (const char *const[]){ "[--debug-dir DIR] [--debuginfod[=URLS]] [--json] DIR", NULL },
 	.description =
-		"Look up the functions and lines of call sites (--call-sites) that were unknown when the recording ended, and "
+		"Look up the functions and lines of call sites that were unknown when the recording ended, and "
 		"rewrite the archive in DIR with them. It needs the records (record --keep-spool), but neither the process nor "
 		"its executable: a debug file with the same build-id is enough. Debug files are looked for below the directory of "
 		"--debug-dir (.build-id/ab/cdef.debug, or by the program's name), /usr/lib/debug, and beside the program; with "
