@@ -11,13 +11,15 @@ outermost="[[c for c in trace.calls if not c.parent and c.group == 'MPI Rank %d'
 bare="[c.name for c in calls_of if not (c.layer == 'MPI' and any(d.parent is c for d in trace.calls))]"
 part="[[n for n in v[v.index('pwrite64') - 1:len(v) - v[::-1].index('pwrite64') + 1]] for calls_of in $outermost for v in [$bare]]"
 
-# next_to NAME OPTION...: records; what is next to each pwrite, and the last arrival.
+# next_to NAME OPTION... [-- ARGUMENT...]: records; what is next to each pwrite, and the last arrival.
 next_to() {
-	fresh "$1" >/dev/null
-	record "$1" "${@:2}" -- mpirun -n 2 "$P/collectives" "$TMP/$1/data"
-	verdict "$1, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")"
-	contract "$1"
-	lost_nothing "$1"
+	local name=$1 options=() && shift
+	fresh "$name" >/dev/null
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1") && shift; done
+	record "$name" "${options[@]}" -- mpirun -n 2 "$P/collectives" "$TMP/$name/data" "${@:2}"
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
+	contract "$name"
+	lost_nothing "$name"
 }
 
 next_to beside --collectives
@@ -38,6 +40,15 @@ expect both "all(v == ['MPI_Allreduce', 'pwrite64', 'MPI_Bcast'] * 5 for v in $p
 	"all('cpu time' in c.attributes for c in select('MPI_Bcast') + select('pwrite64', path='*/data/rank*'))" \
 	"all('sleep before' in c.attributes for c in select('pwrite64', path='*/data/rank*'))" \
 	"sum(c.attributes.get('sleep before', 0) for c in select('*', group='MPI Rank 1')) >= 150000000"
+
+# A rank that is late because it sleeps, and one that computes: what the time before each of its five writes is made of.
+before="[(c.begin - p.end - sum(c.attributes.get(n, 0) for n in ('sleep before', 'run delay before')),
+		c.attributes.get('sleep before', 0))
+	for v in [[c for c in select('*', group='MPI Rank 1') if 'cpu time' in c.attributes]]
+	for p, c in zip(v, v[1:]) if c.name == 'pwrite64']"
+next_to computing --collectives --cpu-time -- 0 compute
+expect both "len($before) == 5 and all(sleep >= 30000000 for _, sleep in $before)"
+expect computing "len($before) == 5 and all(cpu >= 30000000 > sleep for cpu, sleep in $before)"
 
 # Without the option, none outside of I/O.
 next_to without

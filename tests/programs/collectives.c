@@ -1,13 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * collectives DIR [MS], of MPI: each rank makes 5 pwrite to a file of its own. Between them are 2 barriers that need not be
- * recorded; before each, MS milliseconds earlier, is an MPI_Allreduce, for which rank 1 is 30 ms late, and directly after it an
- * MPI_Bcast. Behind the last pwrite, before the close, are an MPI_Reduce, which need not be recorded, and a barrier.
+ * collectives DIR [MS [compute]], of MPI: each rank makes 5 pwrite to a file of its own. Between them are 2 barriers that need not
+ * be recorded; before each, MS milliseconds earlier, is an MPI_Allreduce, for which rank 1 is 30 ms late, asleep or, with
+ * "compute", because it uses its CPU that long, and directly after it an MPI_Bcast. Behind the last pwrite, before the close,
+ * are an MPI_Reduce, which need not be recorded, and a barrier.
  */
 #include "golden.h"
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <time.h>
+
+static long thread_cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+static void be_late(bool computes)
+{
+	long end = thread_cpu_ns() + 30000000;
+
+	if (!computes)
+		usleep(30000);
+	while (computes && thread_cpu_ns() < end)
+		;
+}
 
 int main(int argc, char **argv)
 {
@@ -23,7 +43,7 @@ int main(int argc, char **argv)
 		MPI_Barrier(MPI_COMM_WORLD);
 		MPI_Barrier(MPI_COMM_WORLD);
 		if (rank == 1)
-			usleep(30000);
+			be_late(argc > 3);
 		MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 		usleep(argc > 2 ? 1000 * atoi(argv[2]) : 0);
 		must(pwrite(fd, name, 5, i * 5) == 5, "pwrite");
