@@ -23,6 +23,12 @@ static __always_inline void set_site(struct iop_rec_call *rec, u32 site)
 	rec->site[2] = site >> 16;
 }
 
+/* Returns the flags of a call's records that are known at its entry. */
+static __always_inline u8 flags_of_frame(const struct frame *f)
+{
+	return f->flags & FRAME_UNALIGNED ? IOP_F_UNALIGNED : 0;
+}
+
 static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 type, u32 depth, s64 ret)
 {
 	struct iop_rec_call *rec = (void *)t->scratch;
@@ -63,7 +69,7 @@ __noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool str
 	if (desc)
 		len = call_record_strings(t, f, desc, false);
 	f->flags |= FRAME_ENTERED;
-	rec_header((void *)t->scratch, t, IOP_REC_ENTER, desc ? IOP_F_STRINGS : 0, len, now);
+	rec_header((void *)t->scratch, t, IOP_REC_ENTER, (desc ? IOP_F_STRINGS : 0) | flags_of_frame(f), len, now);
 	if (len > MAX_CALL_LEN)
 		return 0;
 	send(t, t->scratch, len, false);
@@ -426,7 +432,7 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 	len = call_record(t, f, type, depth, ret);
 	if (strings)
 		len = call_record_strings(t, f, desc, true);
-	rec_header((void *)t->scratch, t, type, strings ? IOP_F_STRINGS : 0, len, now);
+	rec_header((void *)t->scratch, t, type, (strings ? IOP_F_STRINGS : 0) | flags_of_frame(f), len, now);
 	if (len > MAX_CALL_LEN)
 		return;
 	send(t, t->scratch, len, false);

@@ -33,6 +33,7 @@ enum frame_flags {
 	FRAME_LEFT_OUT = 64,    /* filtered: counted at its return */
 	FRAME_ARRAYS = 256,     /* array arguments are sent with its first record */
 	FRAME_COLLECTIVE = 512, /* outside of I/O: recorded only next to it (collectives.h) */
+	FRAME_UNALIGNED = 2048, /* a system call's buffer is not aligned in memory */
 	FRAME_UNHELD = 1024,    /* its wait for probes was in vain: not recorded (passes_inner in library.h) */
 };
 

@@ -83,6 +83,8 @@ static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thre
 			break;
 		fetch_argument(f, i, desc->arg[i].kind, regs[source < 6 ? source : 5], desc->arg[i].offset);
 	}
+	if (desc->buffer && (regs[(desc->buffer - 1) & 3] & (IOP_BUFFER_ALIGNMENT - 1)))
+		f->flags |= FRAME_UNALIGNED;
 	for (u32 i = 0; i + 1 < IOP_MAX_ARGS; i++) {
 		if (!(desc->has & IOP_HAS_IOV) || i + 1 >= desc->nargs)
 			break;

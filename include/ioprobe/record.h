@@ -140,6 +140,9 @@ enum iop_rec_type { IOP_RECORDS(IOP_RECORD_NUMBER) };
 /* EXIT, with IOP_F_ABANDONED: sent right after the entry, because the return of this call is not observed */
 #define IOP_F_UNSEEN 0x04
 #define IOP_F_NOT_HELD 0x10     /* MAP_EXEC: the code may run from now on, although its probes are not in place */
+/* CALL, ENTER, EXIT of a system call on data: its buffer does not begin at a multiple of IOP_BUFFER_ALIGNMENT bytes in memory */
+#define IOP_F_UNALIGNED 0x20
+#define IOP_BUFFER_ALIGNMENT 8
 #define IOP_F_SCAN 0x08         /* FD: found in /proc at attach; FORK: existed at attach */
 
 /* Header of every record. seq counts the BPF records of one thread without gaps, starting at 1; agent records have seq 0. time_ns

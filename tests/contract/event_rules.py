@@ -33,6 +33,7 @@ class IdSet:
 
 
 PLACES_OF_ATTRIBUTES = {"Offset": ("IoOperationBegin",), "Request": ("IoOperationBegin",), "Variable": ("IoOperationBegin",),
+                        "Unaligned buffer": ("IoOperationBegin",),
                         "errno": ("Leave", "IoOperationComplete"),
                         "Failed": ("Leave",), "Abandoned": ("Leave",), "SOURCE_CODE_LOCATION": ("Enter",),
                         "CALLING_CONTEXT": ("Enter",),

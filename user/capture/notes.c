@@ -95,6 +95,7 @@ void note_host(struct spool_writer *spool, const char *host, const char *cluster
 		note_addf(&note, "call_sites", "%u", call_sites);
 	if (cpu_time)
 		note_add(&note, "cpu_time", "1");
+	note_addf(&note, "buffer_alignment", "%u", IOP_BUFFER_ALIGNMENT);
 	if (bounds->max_bytes)
 		note_addf(&note, "max_size", "%llu", (unsigned long long)bounds->max_bytes);
 	if (bounds->min_free_bytes)

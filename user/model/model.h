@@ -277,6 +277,7 @@ struct model {
 	size_t ndigest;
 	bool device;                    /* --device was given */
 	bool cpu_time;                  /* --cpu-time was given */
+	uint64_t buffer_alignment;      /* read, pread64, write and pwrite64 tell if their buffers are aligned so; 0: they do not */
 	bool complete;                  /* the spool has an END record: without it totals.lost_records is a lower bound, and */
 	bool losses_counted;            /* … was still exact within the last second before the recording broke off */
 	struct model_end end;
@@ -343,6 +344,7 @@ struct model_event {
 			/* matching id of the request that this operation of a helper thread carries out, 0: none */
 			uint64_t request;
 			uint32_t variable;      /* 1 + its index, 0 none or unknown */
+			bool unaligned;         /* its buffer begins at no multiple of buffer_alignment */
 		} begin;
 		struct { uint32_t handle; uint64_t matching_id; } op;           /* ISSUED TEST CANCELLED */
 		struct {

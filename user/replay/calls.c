@@ -253,6 +253,7 @@ static int call_enter(struct replay *r, struct thread *thread, const struct iop_
 	f->probe = rec->probe;
 	f->enter_ns = rec->enter_ns;
 	f->site = site_of_call(r, thread, rec);
+	f->unaligned = rec->rec.flags & IOP_F_UNALIGNED;
 	read_arguments(f, info, rec);
 	if (complete)
 		outcome_set(r, f, rec);

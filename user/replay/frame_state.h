@@ -21,6 +21,7 @@ struct frame {
 	bool held;                      /* of a COLLECTIVE record: its CPU times belong to the time between calls */
 	bool doubtful;                  /* records of the thread were lost since: the call may have ended */
 	uint8_t unread;                 /* bits: arguments that could not be read */
+	bool unaligned;                 /* a system call's buffer is not aligned in memory */
 	uint64_t enter_ns, leave_ns;
 	int64_t ret;
 	int32_t inner_error;            /* errno of the last system call inside that failed, 0 none */

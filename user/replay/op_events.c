@@ -182,6 +182,7 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 	f->request = mode == OTF2_IO_OPERATION_MODE_FLUSH ? BYTES_UNKNOWN : bytes_requested(r, thread, f);
 	event.u.begin.bytes = f->request;
 	event.u.begin.variable = shape_variable(r, f);
+	event.u.begin.unaligned = f->unaligned;
 	event.u.begin.matching_id = f->matching_id;
 	if (frame_info(r, f)->fd)
 		event.u.begin.request = request_carried_out(r, thread, f, event.u.begin.offset);

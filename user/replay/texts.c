@@ -120,6 +120,7 @@ static int texts_host(struct replay *r, const struct iop_rec_text *rec)
 	model->command_line = value_string(r, rec, "command");
 	read_clock(rec, &model->clock_start);
 	model->cpu_time = text_number_or_zero(rec, "cpu_time");
+	model->buffer_alignment = text_number_or_zero(rec, "buffer_alignment");
 	model->end.max_bytes = text_number_or_zero(rec, "max_size");
 	model->end.min_free_bytes = text_number_or_zero(rec, "min_free");
 	if (model->host_name)

@@ -198,7 +198,7 @@ static int add_capture(struct parser *p, struct table_row *row, const struct sca
 	ret = parse_role(p, word, arg);
 	if (ret)
 		return ret;
-	if (arg->role == ROLE_CONTENTS)
+	if (arg->role == ROLE_CONTENTS || arg->role == ROLE_BUFFER)
 		return 0;
 	if (*captured == IOP_MAX_ARGS)
 		return scan_error(&p->scan, p->scan.line, word->column, "'%s' captures more than %d arguments", row->name,

@@ -351,6 +351,15 @@ static uint8_t contents_place(const struct table_row *row)
 	return place;
 }
 
+/* 1 + position of a system call's buffer; 0: it has none. */
+static uint8_t buffer_place(const struct table_row *row)
+{
+	for (int i = 0; i < row->nargs; i++)
+		if (row->args[i].role == ROLE_BUFFER || row->args[i].role == ROLE_CONTENTS)
+			return row->args[i].position + 1;
+	return 0;
+}
+
 static uint8_t arg_offset(const struct table_row *row, const struct table_arg *arg)
 {
 	if (arg->kind == IOP_ARG_OUT_LINE)
@@ -390,6 +399,7 @@ void table_row_descriptor(const struct table_set *set, const struct table_row *r
 	desc->covers = covered_layer(set, row);
 	desc->inner = inner_of(set, row);
 	desc->contents = contents_place(row);
+	desc->buffer = set->layers[row->layer].syscalls ? buffer_place(row) : 0;
 	if (row->mods & MOD_HEADER) {
 		desc->has |= IOP_HAS_HEADER;
 		memcpy(&desc->magic, set->layers[row->layer].magic, sizeof(desc->magic));

@@ -113,7 +113,8 @@ enum table_role {
 	ROLE_VARIABLES, /* array of ids of variables, one for each piece */
 	ROLE_PIECES,    /* number of elements of ITEMS pieces, along each dimension */
 	ROLE_CONTENTS,  /* not captured: a buffer that may hold a header; its length is the next argument */
-	ROLE_LAST = ROLE_CONTENTS,
+	ROLE_BUFFER,    /* not captured: the data's place in memory, of which a system call records whether it is aligned */
+	ROLE_LAST = ROLE_BUFFER,
 };
 
 /* Kind of the return value. For RESULT_STATUS the layer defines which values mean success (table_layer.success). */

@@ -45,7 +45,7 @@ const struct table_word table_words_role[] = {
 	{ "limit", ROLE_LIMIT }, { "limit2", ROLE_LIMIT2 },
 	{ "list", ROLE_LIST }, { "list2", ROLE_LIST2 }, { "info", ROLE_INFO }, { "info_out", ROLE_INFO_OUT }, { "hint", ROLE_HINT },
 	{ "value", ROLE_VALUE }, { "variables", ROLE_VARIABLES }, { "pieces", ROLE_PIECES },
-	{ "contents", ROLE_CONTENTS },
+	{ "contents", ROLE_CONTENTS }, { "buffer", ROLE_BUFFER },
 	{ NULL, 0 },
 };
 

@@ -67,6 +67,8 @@ static unsigned begin_bytes(const struct archive_size_sink *s, const struct mode
 		attributes += attribute_bytes(e->u.begin.offset);
 	if (e->u.begin.variable)
 		attributes += attribute_bytes(e->u.begin.variable);
+	if (e->u.begin.unaligned)
+		attributes += attribute_bytes(1);
 	return integer_bytes(e->u.begin.handle) + 1 + integer_bytes(e->u.begin.flags) + integer_bytes(e->u.begin.bytes) +
 	       id_bytes(s, e->u.begin.matching_id) + list_bytes(attributes);
 }

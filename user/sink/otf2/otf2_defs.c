@@ -302,9 +302,17 @@ static void otf2_defs_define_comms(struct definitions *d)
 	}
 }
 
+static bool has_attribute(const struct model *model, uint32_t attribute)
+{
+	if (attribute < ATTRIBUTE_ALWAYS)
+		return true;
+	if (attribute < ATTRIBUTE_SITES_END)
+		return model->call_sites || model->cpu_time;
+	return attribute < ATTRIBUTE_CPU_END ? model->cpu_time : model->buffer_alignment;
+}
+
 static void otf2_defs_define_attributes(struct definitions *d)
 {
-	const uint32_t n = d->model->cpu_time ? ATTRIBUTE_COUNT : d->model->call_sites ? ATTRIBUTE_SITES_END : ATTRIBUTE_ALWAYS;
 	static const struct { const char *name, *description; OTF2_Type type;
 	} attributes[ATTRIBUTE_COUNT] = {
 		[ATTRIBUTE_OFFSET] = { "Offset", "File offset in bytes at which the operation begins", OTF2_TYPE_UINT64 },
@@ -344,9 +352,13 @@ static void otf2_defs_define_attributes(struct definitions *d)
 		[ATTRIBUTE_BEFORE] = { "Sleep before", "Nanoseconds asleep since the previous outermost call", OTF2_TYPE_UINT64 },
 		[ATTRIBUTE_BEFORE_DELAY] = { "Run delay before", "Nanoseconds waiting for a CPU since the previous outermost call",
 					     OTF2_TYPE_UINT64 },
+		[ATTRIBUTE_UNALIGNED] = { "Unaligned buffer", "1: the buffer's address is no multiple of 8 bytes",
+			OTF2_TYPE_UINT8 },
 	};
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < ATTRIBUTE_COUNT; i++) {
+		if (!has_attribute(d->model, i))
+			continue;
 		OTF2_StringRef name = string_ref(d, attributes[i].name), description = string_ref(d, attributes[i].description);
 
 		DEFINE(d, Attribute, i, name, description, attributes[i].type);

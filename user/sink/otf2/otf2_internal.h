@@ -44,6 +44,9 @@ enum otf2_attribute {
 	ATTRIBUTE_SYSTEM, /* "System time", by the kernel's clock tick: absent if 0; */
 	ATTRIBUTE_BEFORE, /* "Sleep before", since the thread's previous outermost call, if it is known; then */
 	ATTRIBUTE_BEFORE_DELAY, /* "Run delay before": absent if 0 */
+	ATTRIBUTE_CPU_END,
+	/* "Unaligned buffer", uint8 1, on IoOperationBegin; defined where the recorder looked at buffers */
+	ATTRIBUTE_UNALIGNED = ATTRIBUTE_CPU_END,
 	ATTRIBUTE_COUNT,
 };
 
