@@ -29,8 +29,12 @@ planted X32 chatter run.log - -- "$posix"
 planted X31 resize - - -- "$posix"
 planted X12 failing readonly.dat - -- "$posix"
 planted X35 mapped mapped.dat - note -- "$posix"        # always a note
+planted P07 unaligned_memory memory.dat - note -- "$posix"        # always a note
+n=$(otf2-print "$TMP/unaligned_memory/trace/traces.otf2" | grep -c '"Unaligned buffer"')
+verdict "unaligned_memory, operations" "$([ "$n" = 128 ] || echo "$n have the attribute")"
 planted X27 creations - - -- "$posix"
 twins posix -- "$posix"
+verdict "posix, no buffer is unaligned" "$(otf2-print "$TMP/posix/trace/traces.otf2" | grep -m 1 '"Unaligned buffer"')"
 
 # At the end of a recording: in the format of the file's name, or as text on stderr, also with --quiet.
 at_the_end() {

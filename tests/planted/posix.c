@@ -4,7 +4,7 @@
  */
 #include "planted.h"
 
-static char block[MIB];
+static char block[MIB] __attribute__((aligned(16)));
 
 static int open_file(const char *dir, const char *name, int flags)
 {
@@ -238,6 +238,16 @@ static void failing(bool bad, const char *dir)
 	close(fd);
 }
 
+/* Large writes from a buffer that begins at a multiple of 8 bytes, or behind it. */
+static void unaligned_memory(bool bad, const char *dir)
+{
+	int fd = open_file(dir, "memory.dat", O_WRONLY | O_CREAT | O_TRUNC);
+
+	for (int i = 0; i < 128; i++)
+		CHECK(write(fd, block + bad, MIB - 8) == MIB - 8);      /* planted: unaligned_memory */
+	close(fd);
+}
+
 static void mapped(bool bad, const char *dir)
 {
 	int fd = make_holes(dir, "mapped.dat", 16);
@@ -279,7 +289,8 @@ int main(int argc, char **argv)
 		{ "random_writes", random_writes }, { "read_again", read_again }, { "written_again", written_again },
 		{ "sync_storm", sync_storm }, { "reopen", reopen }, { "search", search }, { "streams_small", streams_small },
 		{ "locks", locks }, { "chatter", chatter }, { "resize", resize },
-		{ "look_ups", look_ups }, { "failing", failing }, { "mapped", mapped }, { "creations", creations },
+		{ "look_ups", look_ups }, { "failing", failing }, { "mapped", mapped }, { "unaligned_memory", unaligned_memory },
+		{ "creations", creations },
 	};
 
 	memset(block, 1, sizeof(block));

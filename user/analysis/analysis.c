@@ -21,7 +21,7 @@ static void sum_dir(struct dir_stat *to, const struct dir_stat *s)
 	ADD(n); ADD(bytes); ADD(asked); ADD(unknown); ADD(ns); ADD(gap_ns); ADD(late_ns); ADD(small);
 	ADD(small_bytes); ADD(small_ns); ADD(tiny); ADD(tiny_ns);
 	ADD(positioned); ADD(sequential); ADD(near); ADD(random); ADD(random_ns); ADD(unaligned); ADD(again);
-	ADD(again_bytes); ADD(again_ns);
+	ADD(again_bytes); ADD(again_ns); ADD(unaligned_memory);
 	ADD(collective); ADD(non_blocking); ADD(empty); ADD(short_n); ADD(collective_ns); ADD(independent_ns);
 	ADD(below_collective); ADD(below_collective_bytes); ADD(nested); ADD(nested_bytes);
 	if (s->first_ns < to->first_ns)
@@ -270,6 +270,8 @@ unsigned analysis_facts(const struct analysis *a)
 		have |= NEED_ERRORS;
 	if (f->has_cpu)
 		have |= NEED_COMPUTE;
+	if (f->has_buffers)
+		have |= NEED_MEMORY;
 	if (f->lowest == LAYER_POSIX)
 		have |= NEED_SYSTEM | NEED_LOCKS;
 	if (f->nranks > 1)

@@ -26,7 +26,7 @@ struct frame {
 	uint32_t region, site, handle, file, comm;
 	enum trace_layer layer;
 	enum call_class event;          /* what its events say, CLASS_NONE */
-	bool io, outer, in_init, collective, non_blocking, positioned, replayed, failed, creates;
+	bool io, outer, in_init, collective, non_blocking, positioned, replayed, failed, creates, unaligned;
 	enum trace_op_kind kind;
 	uint32_t ops;
 	/* assumed: asked, without a request */

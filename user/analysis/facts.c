@@ -130,6 +130,7 @@ static int facts_prepare(struct facts *f)
 	f->has_offsets = attributes.offset != TRACE_NONE;
 	f->has_errors = attributes.error != TRACE_NONE;
 	f->has_cpu = attributes.cpu != TRACE_NONE;
+	f->has_buffers = attributes.unaligned != TRACE_NONE;
 	f->has_sites = t->sites.n || t->contexts.n;
 	return facts_prepare_marks(f);
 }

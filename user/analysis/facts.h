@@ -45,6 +45,7 @@ struct dir_stat {
 	uint64_t positioned, sequential, near, random, random_ns, unaligned;   /* of operations with known offset */
 	uint64_t again, again_bytes, again_ns;  /* data that this location has already read or written */
 	uint64_t collective, non_blocking, empty, empty_run, short_n;
+	uint64_t unaligned_memory;      /* with a buffer that is not aligned in memory */
 	uint64_t collective_ns, independent_ns;
 	uint64_t below_collective, below_collective_bytes;      /* inside a collective call of MPI-IO */
 	uint64_t nested, nested_bytes;  /* inside a call of an upper layer */
@@ -169,7 +170,7 @@ struct facts {
 	enum trace_layer lowest;                /* the lowest layer with operations in this trace */
 	uint64_t offsets_known, offsets_unknown, unknown_sizes;
 	uint64_t wall_ns, nranks, nnodes, damaged;      /* wall: of the whole trace */
-	bool has_sites, has_errors, has_offsets, has_wall, has_cpu;
+	bool has_sites, has_errors, has_offsets, has_wall, has_cpu, has_buffers;
 };
 
 struct peers;

@@ -79,6 +79,7 @@ static void nest_on_begin(void *worker, uint64_t ns, const struct trace_op *op)
 		f->request = op->request;
 		f->collective = op->collective;
 		f->non_blocking = op->non_blocking;
+		f->unaligned = op->unaligned;
 		f->comm = op->handle < c->trace->handles.n ? c->trace->handles.v[op->handle].comm : TRACE_NONE;
 		if (op->kind != OP_FLUSH && !op->non_blocking && op->offset == TRACE_UNKNOWN)
 			collect_position(c, f);

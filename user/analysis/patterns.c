@@ -356,6 +356,7 @@ static void count_lowest(struct collector *c, struct io_stat *s, struct dir_stat
 		count_extent(c, d, f, ns);
 	if (f->offset != TRACE_UNKNOWN && block && f->moved >= block)
 		d->unaligned += f->offset % block != 0;
+	d->unaligned_memory += f->unaligned;
 	if (data && bin < BINS)
 		c->stat->data[bin] += f->moved;
 	if (data && !f->unknown && !f->non_blocking && c->facts->file_fs[f->file] < FS_KINDS)

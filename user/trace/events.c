@@ -147,6 +147,8 @@ static OTF2_CallbackCode events_on_begin(EVENT_PARAMETERS, OTF2_IoHandleRef hand
 		OTF2_AttributeList_GetUint64(attributes, s->attributes.offset, &op.offset);
 	if (s->attributes.request != TRACE_NONE)
 		OTF2_AttributeList_GetUint64(attributes, s->attributes.request, &op.request);
+	op.unaligned = s->attributes.unaligned != TRACE_NONE &&
+		       OTF2_AttributeList_TestAttributeByID(attributes, s->attributes.unaligned);
 	s->visitor->begin(s->worker, ns, &op);
 	return OTF2_CALLBACK_SUCCESS;
 }

@@ -137,6 +137,7 @@ void trace_find_attributes(const struct trace *trace, struct trace_attributes *f
 		{ "Request", &found->request }, { "Path", &found->path }, { "Directory", &found->directory },
 		{ "CPU time", &found->cpu }, { "Sleep", &found->sleep }, { "Sleep for I/O", &found->sleep_io },
 		{ "Run delay", &found->delay }, { "Sleep before", &found->before }, { "Run delay before", &found->before_delay },
+		{ "Unaligned buffer", &found->unaligned },
 	};
 
 	for (size_t w = 0; w < sizeof(wanted) / sizeof(*wanted); w++) {

@@ -16,7 +16,7 @@ struct trace_op {
 	uint64_t request;               /* id of the operation that this one carries out for another thread, TRACE_UNKNOWN: none */
 	uint32_t handle;
 	enum trace_op_kind kind;
-	bool non_blocking, collective;
+	bool non_blocking, collective, unaligned;       /* unaligned: its buffer, in memory */
 };
 
 /* Times of an outermost call in nanoseconds, as far as has_call, and of its thread since the one before, as far as has_before. */

@@ -88,7 +88,7 @@ const char *trace_copy_text(struct trace *trace, const char *text);
 
 /* Attributes that the analysis reads, by their refs in the archive; TRACE_NONE. */
 struct trace_attributes { uint32_t offset, error, failed, abandoned, mapped_handle, mapped_bytes, variable, request, path,
-	directory, cpu, sleep, sleep_io, delay, before, before_delay; };
+	directory, cpu, sleep, sleep_io, delay, before, before_delay, unaligned; };
 void trace_find_attributes(const struct trace *trace, struct trace_attributes *found);
 
 /* Reads the global definitions and properties of the anchor in the current directory. dir: for messages. Returns 0, or -errno with
