@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "replay/texts.h"
 
 /* layer "": the filter by itself. */
 static struct model_excluded *excluded_calls_entry(struct replay *r, const char *filter, const char *layer)

@@ -3,7 +3,6 @@
  * Layouts by device and inode. A file that was replaced has several inodes: a value that they do not share is unknown.
  */
 #include "replay/file_stripes.h"
-#include "replay/texts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -32,23 +32,6 @@ static const char *value_string(struct replay *r, const struct iop_rec_text *rec
 	return model_string(r->model, value, strlen(value));
 }
 
-bool text_number(const struct iop_rec_text *rec, const char *key, uint64_t *number)
-{
-	char value[64], *end;
-
-	if (!text_value(rec, key, value, sizeof(value)) || !value[0] || value[0] == '-')
-		return false;
-	*number = strtoull(value, &end, 0);
-	return !*end;
-}
-
-uint64_t text_number_or_zero(const struct iop_rec_text *rec, const char *key)
-{
-	uint64_t number = 0;
-
-	return text_number(rec, key, &number) ? number : 0;
-}
-
 /* ---- host and tables ---- */
 
 static uint64_t texts_hash32(uint64_t hash, const void *data, size_t len)

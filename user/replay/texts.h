@@ -11,9 +11,4 @@ int text_record(struct replay *r, const struct iop_rec_text *rec);
 /* for an END record: time of the oldest record that was refused at a limit, 0: none */
 uint64_t text_bound_ns(const struct iop_rec_text *end);
 
-/* Returns whether a record has a number under the key. */
-bool text_number(const struct iop_rec_text *rec, const char *key, uint64_t *number);
-/* 0: it has none, too. */
-uint64_t text_number_or_zero(const struct iop_rec_text *rec, const char *key);
-
 #endif

@@ -81,6 +81,9 @@ const char *iop_rec_name(uint8_t type);         /* "CALL"; NULL for a type of a 
 
 /* For key=value text: copies the unescaped value of key into buf; returns false if it is absent. text_escape is the inverse. */
 bool text_value(const struct iop_rec_text *rec, const char *key, char *buf, size_t buf_len);
+/* Returns whether the record has a number that is not negative under the key: decimal, or hexadecimal with 0x. */
+bool text_number(const struct iop_rec_text *rec, const char *key, uint64_t *number);
+uint64_t text_number_or_zero(const struct iop_rec_text *rec, const char *key); /* 0 also if the record has no such number */
 const char *text_raw(const struct iop_rec_text *rec, size_t *len);      /* the part after the empty line; NULL if there is none */
 size_t text_escape(char *dst, size_t dst_len, const char *src);
 

@@ -3,6 +3,7 @@
  * The text payload of the agent's records: key=value lines with escapes, and the raw text behind them.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "spool/spool.h"
@@ -101,4 +102,21 @@ const char *text_raw(const struct iop_rec_text *rec, size_t *len)
 		return NULL;
 	*len = end - at;
 	return at;
+}
+
+bool text_number(const struct iop_rec_text *rec, const char *key, uint64_t *number)
+{
+	char value[64], *end;
+
+	if (!text_value(rec, key, value, sizeof(value)) || !value[0] || value[0] == '-')
+		return false;
+	*number = strtoull(value, &end, 0);
+	return !*end;
+}
+
+uint64_t text_number_or_zero(const struct iop_rec_text *rec, const char *key)
+{
+	uint64_t number = 0;
+
+	return text_number(rec, key, &number) ? number : 0;
 }
