@@ -4,20 +4,6 @@
  */
 #include "report/json_values.h"
 
-#include <stdlib.h>
-
-#include "util/utf8.h"
-
-/* jansson rejects invalid UTF-8. */
-json_t *json_text(const char *from)
-{
-	char *printable = from ? utf8_printable(from) : NULL;
-	json_t *value = printable ? json_string(printable) : json_null();
-
-	free(printable);
-	return value;
-}
-
 json_t *json_seconds(uint64_t ns)
 {
 	return json_real(ns / 1e9);

@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 #include "analysis/analysis.h"
+#include "util/json_text.h"
 
-json_t *json_text(const char *text); /* invalid UTF-8 becomes \xHH; NULL becomes null */
 json_t *json_seconds(uint64_t ns);
 json_t *json_location(const struct analysis *a, uint32_t location); /* its name; null for TRACE_NONE */
 

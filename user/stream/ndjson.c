@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/utf8.h"
+#include "util/json_text.h"
 
 #define STREAM_FORMAT "ioprobe stream 1"
 
@@ -40,15 +40,6 @@ static int ndjson_hand_over(struct live_output *output, enum live_lines_kind kin
 	return n->to->lines(n->arg, kind, interval, text, strlen(text));
 }
 
-static json_t *ndjson_text(const char *value)
-{
-	char *printable = value ? utf8_printable(value) : NULL;
-	json_t *json = !value ? json_null() : printable ? json_string(printable) : NULL;
-
-	free(printable);
-	return json;
-}
-
 /* Seconds with nine digits: a double is too imprecise for nanoseconds since 1970. */
 static json_t *ndjson_seconds(uint64_t ns)
 {
@@ -73,9 +64,9 @@ static int ndjson_write_begin(struct live_output *output, const struct live_job 
 {
 	return ndjson_write_line(output,
 				 json_pack("{ss ss so so so so so so sI sI}", "type", "begin", "format", STREAM_FORMAT, "host",
-					   ndjson_text(job->host), "kernel", ndjson_text(job->kernel), "version",
-					   ndjson_text(job->version), "batch_job", ndjson_text(job->batch_job), "command_line",
-					   ndjson_text(job->command_line), "time", ndjson_seconds(job->begin_ns), "interval_ns",
+					   json_text(job->host), "kernel", json_text(job->kernel), "version",
+					   json_text(job->version), "batch_job", json_text(job->batch_job), "command_line",
+					   json_text(job->command_line), "time", ndjson_seconds(job->begin_ns), "interval_ns",
 					   (json_int_t)job->interval_ns, "recording", (json_int_t)job->recording))
 		       ?: ndjson_hand_over(output, LIVE_LINES_BEGIN, NULL);
 }
@@ -85,7 +76,7 @@ static int write_process(struct live_output *output, const struct live_process *
 	return ndjson_write_line(output,
 				 json_pack("{ss sI sI so so so so so}", "type", "process", "process", (json_int_t)p->id, "pid",
 					   (json_int_t)p->pid, "rank", p->rank >= 0 ? json_integer(p->rank) : json_null(), "name",
-					   ndjson_text(p->name), "executable", ndjson_text(p->executable), "uid",
+					   json_text(p->name), "executable", json_text(p->executable), "uid",
 					   p->uid >= 0 ? json_integer(p->uid) : json_null(), "begin",
 					   p->begin_ns ? ndjson_seconds(p->begin_ns) : json_null()));
 }
@@ -93,9 +84,9 @@ static int write_process(struct live_output *output, const struct live_process *
 static int ndjson_write_file(struct live_output *output, const struct live_file *f)
 {
 	return ndjson_write_line(output, json_pack("{ss sI so so so so so sb}", "type", "file", "file", (json_int_t)f->id, "path",
-						   ndjson_text(f->path), "mount_point", ndjson_text(f->mount_point), "mount_source",
-						   ndjson_text(f->mount_source), "file_system", ndjson_text(f->fs_type), "scope",
-						   ndjson_text(f->scope), "special", f->special));
+						   json_text(f->path), "mount_point", json_text(f->mount_point), "mount_source",
+						   json_text(f->mount_source), "file_system", json_text(f->fs_type), "scope",
+						   json_text(f->scope), "special", f->special));
 }
 
 static json_t *ndjson_sizes_json(const uint64_t *sizes)
@@ -178,7 +169,7 @@ static json_t *darshan_json(const struct ndjson *n, const struct live_darshan *d
 {
 	if (!n->to || !d->module)
 		return NULL;
-	return json_pack("{ss so so sI sI sI sI sI}", "module", d->module, "record", ndjson_text(d->record), "record_id",
+	return json_pack("{ss so so sI sI sI sI sI}", "module", d->module, "record", json_text(d->record), "record_id",
 			 json_sprintf("%llu", (unsigned long long)d->record_id), "max_byte", (json_int_t)d->max_byte, "switches",
 			 (json_int_t)d->switches, "flushes", (json_int_t)d->flushes, "cnt", (json_int_t)d->cnt, "total_ns",
 			 (json_int_t)d->total_ns);
@@ -190,7 +181,7 @@ static int ndjson_write_event(struct live_output *output, const struct live_inte
 		output, json_pack("{ss sI sI sI ss ss ss so so so so so so sI sb so sI so*}", "type", "event", "interval",
 				  (json_int_t)interval->number, "process", (json_int_t)e->process->id, "tid", (json_int_t)e->tid,
 				  "layer", e->layer, "call", e->call, "op", live_op_name(e->op), "file",
-				  e->file ? json_integer(e->file->id) : json_null(), "name", ndjson_text(e->name), "offset",
+				  e->file ? json_integer(e->file->id) : json_null(), "name", json_text(e->name), "offset",
 				  ndjson_known(e->offset, OFFSET_UNKNOWN), "asked", ndjson_known(e->asked, BYTES_UNKNOWN), "moved",
 				  ndjson_known(e->moved, BYTES_UNKNOWN), "begin", ndjson_seconds(e->begin_ns), "duration_ns",
 				  (json_int_t)(e->end_ns - e->begin_ns), "failed", e->failed, "error",
@@ -203,7 +194,7 @@ static int write_skipped(struct live_output *output, const struct live_interval 
 	return ndjson_write_line(output, json_pack("{ss sI so so so sI sI sI sI sI}", "type", "skipped", "interval",
 						   (json_int_t)interval->number, "process",
 						   s->process ? json_integer(s->process->id) : json_null(), "filter",
-						   ndjson_text(s->filter), "layer", ndjson_text(s->layer), "calls",
+						   json_text(s->filter), "layer", json_text(s->layer), "calls",
 						   (json_int_t)s->calls, "bytes_read", (json_int_t)s->bytes_read,
 						   "bytes_written", (json_int_t)s->bytes_written, "calls_of_unknown_size",
 						   (json_int_t)s->calls_of_unknown_size, "time_ns", (json_int_t)s->time_ns));
@@ -213,8 +204,8 @@ static int ndjson_write_gap(struct live_output *output, const struct live_interv
 {
 	return ndjson_write_line(output,
 				 json_pack("{ss sI sI so so so so}", "type", "gap", "interval", (json_int_t)interval->number, "pid",
-					   (json_int_t)g->pid, "layer", ndjson_text(g->layer), "begin", ndjson_seconds(g->begin_ns),
-					   "end", ndjson_seconds(g->end_ns), "reason", ndjson_text(g->reason)));
+					   (json_int_t)g->pid, "layer", json_text(g->layer), "begin", ndjson_seconds(g->begin_ns),
+					   "end", ndjson_seconds(g->end_ns), "reason", json_text(g->reason)));
 }
 
 static int write_clock_step(struct live_output *output, const struct live_interval *interval, const struct live_clock_step *s)
@@ -245,7 +236,7 @@ static int write_end(struct live_output *output, const struct live_end *end)
 	return ndjson_write_line(output,
 				 json_pack("{ss so sb sI sI so}", "type", "end", "time", ndjson_seconds(end->end_ns), "complete",
 					   end->complete, "records_lost", (json_int_t)end->records_lost, "records_after_bound",
-					   (json_int_t)end->records_after_bound, "stopped_by", ndjson_text(end->stopped_by)))
+					   (json_int_t)end->records_after_bound, "stopped_by", json_text(end->stopped_by)))
 		       ?: ndjson_hand_over(output, LIVE_LINES_END, NULL);
 }
 

@@ -3,18 +3,7 @@
  * What filters excluded, in the summary: by option and layer, and the same for each process.
  */
 #include "sink/summary/summary_excluded.h"
-#include "util/utf8.h"
-
-#include <stdlib.h>
-
-static json_t *excluded_text(const char *value)
-{
-	char *text = value ? utf8_printable(value) : NULL;
-	json_t *json = !value ? json_null() : text ? json_string(text) : NULL;
-
-	free(text);
-	return json;
-}
+#include "util/json_text.h"
 
 static int put_excluded_counts(json_t *o, uint64_t calls, uint64_t bytes_read, uint64_t bytes_written, uint64_t unknown,
 			       uint64_t time_ns)
@@ -35,8 +24,8 @@ int summary_put_excluded(json_t *object, const struct model *m)
 		const struct model_excluded *l = &m->excluded.v[i];
 		json_t *o = json_object();
 
-		error = json_object_set_new(o, "filter", excluded_text(l->filter)) |
-			json_object_set_new(o, "layer", excluded_text(l->layer)) |
+		error = json_object_set_new(o, "filter", json_text(l->filter)) |
+			json_object_set_new(o, "layer", json_text(l->layer)) |
 			json_object_set_new(o, "whole_layer", json_boolean(l->whole));
 		if (!l->whole)
 			error |= put_excluded_counts(o, l->calls, l->read_bytes, l->written_bytes, l->unknown, l->time_ns);
@@ -58,8 +47,8 @@ int summary_put_process_excluded(json_t *object, const struct model *m, size_t g
 		const struct model_excluded *l = &m->excluded.v[part->entry];
 		json_t *o = json_object();
 
-		error = json_object_set_new(o, "filter", excluded_text(l->filter)) |
-			json_object_set_new(o, "layer", excluded_text(l->layer)) |
+		error = json_object_set_new(o, "filter", json_text(l->filter)) |
+			json_object_set_new(o, "layer", json_text(l->layer)) |
 			put_excluded_counts(o, part->calls, part->read_bytes, part->written_bytes, part->unknown, part->time_ns) |
 			json_array_append_new(array, o);
 	}

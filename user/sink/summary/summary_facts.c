@@ -3,28 +3,17 @@
  * Static facts of a file in the summary: with all values that its handles had.
  */
 #include "sink/summary/summary_facts.h"
-#include "util/utf8.h"
-
-#include <stdlib.h>
-
-static json_t *summary_facts_printable(const char *value)
-{
-	char *text = utf8_printable(value);
-	json_t *json = text ? json_string(text) : NULL;
-
-	free(text);
-	return json;
-}
+#include "util/json_text.h"
 
 static json_t *fact_json(const struct model *m, const struct model_fact *fact)
 {
 	json_t *o = json_object(), *values = json_array();
-	int error = json_object_set_new(o, "layer", summary_facts_printable(m->paradigms.v[fact->paradigm].identification)) |
-		    json_object_set_new(o, "object", fact->object[0] ? summary_facts_printable(fact->object) : json_null()) |
-		    json_object_set_new(o, "name", summary_facts_printable(fact->name));
+	int error = json_object_set_new(o, "layer", json_text(m->paradigms.v[fact->paradigm].identification)) |
+		    json_object_set_new(o, "object", fact->object[0] ? json_text(fact->object) : json_null()) |
+		    json_object_set_new(o, "name", json_text(fact->name));
 
 	for (unsigned i = 0; i < fact->nvalues; i++)
-		error |= json_array_append_new(values, summary_facts_printable(fact->values[i]));
+		error |= json_array_append_new(values, json_text(fact->values[i]));
 	error |= json_object_set_new(o, "values", values) | json_object_set_new(o, "more_values", json_boolean(fact->more));
 	if (!error)
 		return o;
@@ -66,16 +55,11 @@ static json_t *stripes_number(uint64_t n)
 	return n ? json_integer(n) : json_null();
 }
 
-static json_t *stripes_text(const char *text)
-{
-	return text ? summary_facts_printable(text) : json_null();
-}
-
 int summary_put_stripes(json_t *o, const struct model_stripes *s)
 {
 	return json_object_set_new(o, "stripe_size", stripes_number(s->bytes)) |
 	       json_object_set_new(o, "stripe_count", stripes_number(s->count)) |
-	       json_object_set_new(o, "stripe_devices", stripes_text(s->devices)) |
-	       json_object_set_new(o, "stripe_pool", stripes_text(s->pool)) |
-	       json_object_set_new(o, "stripe_components", stripes_text(s->components));
+	       json_object_set_new(o, "stripe_devices", json_text(s->devices)) |
+	       json_object_set_new(o, "stripe_pool", json_text(s->pool)) |
+	       json_object_set_new(o, "stripe_components", json_text(s->components));
 }

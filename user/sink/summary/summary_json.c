@@ -7,22 +7,12 @@
 #include "sink/summary/summary_excluded.h"
 #include "sink/summary/summary_facts.h"
 #include "sink/summary/summary_report.h"
-#include "util/utf8.h"
+#include "util/json_text.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <pwd.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-
-static json_t *json_write_text(const char *value)
-{
-	char *printable = value ? utf8_printable(value) : NULL;
-	json_t *json = printable ? json_string(printable) : value ? NULL : json_null();
-
-	free(printable);
-	return json;
-}
 
 static json_t *json_number(uint64_t value)
 {
@@ -117,7 +107,7 @@ static json_t *layer_json(const struct model *m, const struct summary_layer *tot
 {
 	json_t *o = json_object();
 
-	if (json_put(o, "name", json_write_text(total->name)) | json_put(o, "calls", json_number(l->calls)) |
+	if (json_put(o, "name", json_text(total->name)) | json_put(o, "calls", json_number(l->calls)) |
 	    json_put(o, "failed", json_number(l->failed)) | put_counts(o, &l->counts) |
 	    json_put(o, "time_ns", json_number(l->time_ns)) | json_put(o, "operating_system", json_boolean(total->os)) |
 	    json_put(o, "system_time_ns", total->system_known ? json_number(l->system_ns) : json_null()) |
@@ -153,20 +143,20 @@ static json_t *user_name(const struct model_process *life)
 {
 	const struct passwd *entry = life->has_uid ? getpwuid(life->uid) : NULL;
 
-	return json_write_text(entry ? entry->pw_name : NULL);
+	return json_text(entry ? entry->pw_name : NULL);
 }
 
 static int put_life(json_t *o, const struct model *m, const struct model_process *life, size_t group)
 {
 	json_t *programs = json_array();
 	int error = json_put(o, "parent_pid", life->ppid ? json_number(life->ppid) : json_null()) |
-		    json_put(o, "executable", json_write_text(life->executable)) |
-		    json_put(o, "command_line", json_write_text(life->command_line)) |
-		    json_put(o, "working_directory", json_write_text(life->directory)) |
+		    json_put(o, "executable", json_text(life->executable)) |
+		    json_put(o, "command_line", json_text(life->command_line)) |
+		    json_put(o, "working_directory", json_text(life->directory)) |
 		    json_put(o, "uid", life->has_uid ? json_number(life->uid) : json_null()) |
 		    json_put(o, "user", user_name(life)) |
 		    json_put(o, "probe_hits", life->has_probe_hits ? json_number(life->probe_hits) : json_null()) |
-		    json_put(o, "batch_job", json_write_text(life->batch_job)) |
+		    json_put(o, "batch_job", json_text(life->batch_job)) |
 		    json_put(o, "was_running", json_boolean(life->was_running)) |
 		    json_put(o, "begin_ns", json_moment(m, life->begin_ns)) | json_put(o, "end_ns", json_moment(m, life->end_ns)) |
 		    json_put(o, "exit_status",
@@ -180,7 +170,7 @@ static int put_life(json_t *o, const struct model *m, const struct model_process
 
 		if (program->group != group)
 			continue;
-		error |= json_put(entry, "path", json_write_text(program->path)) |
+		error |= json_put(entry, "path", json_text(program->path)) |
 			 json_put(entry, "begin_ns", json_moment(m, program->begin_ns));
 		error |= json_array_append_new(programs, entry);
 	}
@@ -194,10 +184,10 @@ static json_t *process_json(const struct summary_report *r, size_t i)
 	const struct model_group *group = &m->groups.v[i];
 	json_t *o = json_object(), *layers = json_array();
 	int error = json_put(o, "index", json_number(i)) | json_put(o, "pid", json_number(group->tgid)) |
-		    json_put(o, "name", json_write_text(group->name)) |
+		    json_put(o, "name", json_text(group->name)) |
 		    json_put(o, "rank", group->rank >= 0 ? json_integer(group->rank) : json_null()) |
 		    json_put(o, "job", group->rank >= 0 ? json_number(group->job) : json_null()) |
-		    json_put(o, "launch", json_write_text(group->launch)) |
+		    json_put(o, "launch", json_text(group->launch)) |
 		    json_put(o, "wall_time_ns", json_number(p->end_ns - p->begin_ns)) |
 		    json_put(o, "io_time_ns", json_number(p->io_ns)) | json_put(o, "threads", json_number(p->threads)) |
 		    json_put(o, "calls", json_number(p->calls)) |
@@ -244,7 +234,7 @@ static size_t put_file_layer(json_t *layers, const struct summary_report *r, siz
 		*error |= put_part(processes, r, &r->parts[i]);
 		summary_add(&sum, &r->parts[i].counts);
 	}
-	*error |= json_put(o, "name", json_write_text(r->model->paradigms.v[r->parts[first].paradigm].identification)) |
+	*error |= json_put(o, "name", json_text(r->model->paradigms.v[r->parts[first].paradigm].identification)) |
 		put_handle_counts(o, &sum) |
 		  json_put(o, "processes", processes);
 	*error |= json_array_append_new(layers, o);
@@ -256,16 +246,16 @@ static json_t *file_json(const struct summary_report *r, size_t index)
 	const struct summary_file *f = &r->files[index];
 	const struct model_file *file = f->file != REF_NONE ? &r->model->files.v[f->file] : NULL;
 	json_t *o = json_object(), *layers = json_array();
-	int error = json_put(o, "path", json_write_text(file ? file->path : NULL)) |
+	int error = json_put(o, "path", json_text(file ? file->path : NULL)) |
 		    json_put(o, "directory", json_boolean(file && file->directory)) |
-		    json_put(o, "mount_point", json_write_text(file ? file->mount_point : NULL)) |
-		    json_put(o, "mount_source", json_write_text(file ? file->mount_source : NULL)) |
-		    json_put(o, "file_system", json_write_text(file ? file->fs_type : NULL)) |
+		    json_put(o, "mount_point", json_text(file ? file->mount_point : NULL)) |
+		    json_put(o, "mount_source", json_text(file ? file->mount_source : NULL)) |
+		    json_put(o, "file_system", json_text(file ? file->fs_type : NULL)) |
 		    json_put(o, "block_size", file && file->block_bytes ? json_number(file->block_bytes) : json_null()) |
 		    summary_put_stripes(o, file ? &file->stripes : &(const struct model_stripes){ 0 }) |
 		    json_put(o, "inodes", file && file->inodes ? json_number(file->inodes) : json_null()) |
-		    json_put(o, "scope", json_write_text(file ? summary_scope_name(file->scope) : "unknown")) |
-		    json_put(o, "layer", json_write_text(r->model->paradigms.v[f->paradigm].identification)) |
+		    json_put(o, "scope", json_text(file ? summary_scope_name(file->scope) : "unknown")) |
+		    json_put(o, "layer", json_text(r->model->paradigms.v[f->paradigm].identification)) |
 		    put_handle_counts(o, &f->counts) | json_put(o, "longest_time_ns", json_number(f->time_ns));
 
 	for (size_t i = 0; i < f->nparts;)
@@ -284,7 +274,7 @@ static json_t *code_file_json(const struct summary_report *r, size_t index)
 	const struct model_code_file *file = &r->model->code_files.v[index];
 	json_t *o = json_object();
 
-	if (!(json_put(o, "path", json_write_text(file->path)) | json_put(o, "build_id", json_write_text(file->build_id)) |
+	if (!(json_put(o, "path", json_text(file->path)) | json_put(o, "build_id", json_text(file->build_id)) |
 	      json_put(o, "device", json_number(file->dev)) | json_put(o, "inode", json_number(file->ino)) |
 	      json_put(o, "deleted", json_boolean(file->deleted))))
 		return o;
@@ -328,7 +318,7 @@ static int put_mapped(json_t *root, const struct model *m)
 
 		if (!f->mapped)
 			continue;
-		error = json_put(o, "path", json_write_text(f->path)) | json_put(o, "read_faults", json_number(f->read_faults)) |
+		error = json_put(o, "path", json_text(f->path)) | json_put(o, "read_faults", json_number(f->read_faults)) |
 			json_put(o, "write_faults", json_number(f->write_faults)) |
 			json_put(o, "pages_written_back", json_number(f->pages_written_back));
 		error |= json_array_append_new(array, o);
@@ -351,7 +341,7 @@ static int put_writable(json_t *root, const struct model *m)
 
 		if (!o)
 			continue;
-		error = json_put(o, "path", json_write_text(f->path)) | json_put(o, "bytes", json_number(f->writable_bytes));
+		error = json_put(o, "path", json_text(f->path)) | json_put(o, "bytes", json_number(f->writable_bytes));
 		error |= json_array_append_new(array, o);
 	}
 	if (json_array_size(array))
@@ -385,10 +375,10 @@ static int put_objects(json_t *root, const struct summary_report *r)
 		const struct summary_object *object = &r->objects[i];
 		json_t *o = json_object();
 
-		error = json_put(o, "name", json_write_text(object->name)) |
+		error = json_put(o, "name", json_text(object->name)) |
 			json_put(o, "file",
-				 json_write_text(object->file != REF_NONE ? r->model->files.v[object->file].path : NULL)) |
-			json_put(o, "layer", json_write_text(r->model->paradigms.v[object->paradigm].identification)) |
+				 json_text(object->file != REF_NONE ? r->model->files.v[object->file].path : NULL)) |
+			json_put(o, "layer", json_text(r->model->paradigms.v[object->paradigm].identification)) |
 			put_counts(o, &object->counts);
 		error |= json_array_append_new(array, o);
 	}
@@ -404,7 +394,7 @@ static int put_costs(json_t *root, const struct model *m)
 	for (size_t i = 0; i < m->costs.n; i++) {
 		json_t *layer = json_object();
 
-		error |= json_put(layer, "layer", json_write_text(m->costs.v[i].layer)) |
+		error |= json_put(layer, "layer", json_text(m->costs.v[i].layer)) |
 			 json_put(layer, "call_ns", json_number(m->costs.v[i].total_ns)) |
 			 json_put(layer, "inside_ns", json_number(m->costs.v[i].inside_ns));
 		error |= json_array_append_new(layers, layer);
@@ -439,10 +429,10 @@ static int put_losses(json_t *root, const struct summary_report *r)
 	int error = 0;
 
 	for (size_t i = 0; i < r->model->ndigest; i++)
-		error |= json_array_append_new(notes, json_write_text(r->model->digest[i]));
+		error |= json_array_append_new(notes, json_text(r->model->digest[i]));
 	return error | json_put(root, "complete", json_boolean(r->model->complete)) |
-	       json_put(root, "stopped_by", json_write_text(end->stopped_by)) |
-	       json_put(root, "end_reason", json_write_text(end->reason)) |
+	       json_put(root, "stopped_by", json_text(end->stopped_by)) |
+	       json_put(root, "end_reason", json_text(end->reason)) |
 	       json_put(root, "records_after_bound", json_number(end->after_bound)) |
 	       json_put(root, "calls", json_number(t->calls)) | json_put(root, "failed_calls", json_number(failed_calls(r))) |
 	       json_put(root, "records_lost", json_number(t->lost_records)) |
@@ -483,11 +473,11 @@ static int put_head(json_t *root, const struct summary_report *r)
 	const struct model *m = r->model;
 	uint64_t duration = m->clock_end_ns > m->clock_begin_ns ? m->clock_end_ns - m->clock_begin_ns : 0;
 
-	return json_put(root, "schema", json_string(SUMMARY_SCHEMA)) | json_put(root, "version", json_write_text(m->version)) |
-	       json_put(root, "host", json_write_text(m->host_name)) | json_put(root, "machine", json_write_text(m->machine_name)) |
-	       json_put(root, "kernel", json_write_text(m->kernel)) |
-	       json_put(root, "command_line", json_write_text(m->command_line)) |
-	       json_put(root, "batch_job", json_write_text(m->batch_job)) |
+	return json_put(root, "schema", json_string(SUMMARY_SCHEMA)) | json_put(root, "version", json_text(m->version)) |
+	       json_put(root, "host", json_text(m->host_name)) | json_put(root, "machine", json_text(m->machine_name)) |
+	       json_put(root, "kernel", json_text(m->kernel)) |
+	       json_put(root, "command_line", json_text(m->command_line)) |
+	       json_put(root, "batch_job", json_text(m->batch_job)) |
 	       json_put(root, "begin_realtime_ns", m->realtime_at_begin_ns ? json_number(m->realtime_at_begin_ns) : json_null()) |
 	       put_clock_steps(root, m) | json_put(root, "duration_ns", json_number(duration)) |
 	       json_put(root, "ranks", json_number(r->ranks)) | json_put(root, "jobs", json_number(m->njobs)) |

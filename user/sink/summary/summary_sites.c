@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "util/hash.h"
+#include "util/json_text.h"
 #include "util/utf8.h"
 
 #define TEXT_ROWS 15
@@ -328,23 +329,14 @@ void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *
 
 /* ---- JSON ---- */
 
-static json_t *summary_sites_write_text(const char *value)
-{
-	char *printable = value ? utf8_printable(value) : NULL;
-	json_t *json = printable ? json_string(printable) : value ? NULL : json_null();
-
-	free(printable);
-	return json;
-}
-
 static json_t *frame_json(const struct model *model, const struct model_context *c)
 {
 	const struct model_code_line *line = c->line == REF_NONE ? NULL : &model->code_lines.v[c->line];
 	json_t *o = json_object();
-	int error = json_object_set_new(o, "function", summary_sites_write_text(c->function)) |
-		    json_object_set_new(o, "file", summary_sites_write_text(line ? line->file : NULL)) |
+	int error = json_object_set_new(o, "function", json_text(c->function)) |
+		    json_object_set_new(o, "file", json_text(line ? line->file : NULL)) |
 		    json_object_set_new(o, "line", line ? json_integer(line->line) : json_null()) |
-		    json_object_set_new(o, "module", summary_sites_write_text(c->module)) |
+		    json_object_set_new(o, "module", json_text(c->module)) |
 		    json_object_set_new(o, "offset", c->offset ? json_integer((json_int_t)c->offset) : json_null()) |
 		    json_object_set_new(o, "application", json_boolean(c->application));
 
@@ -380,13 +372,13 @@ static json_t *row_json(const struct model *model, const struct row *row)
 		json_object_set_new(o, "bytes_read", json_integer((json_int_t)row->bytes_read)) |
 		json_object_set_new(o, "bytes_written", json_integer((json_int_t)row->bytes_written)) |
 		json_object_set_new(o, "operations_of_unknown_size", json_integer((json_int_t)row->unknown)) |
-		json_object_set_new(o, "worst_process", row->worst_ns ? summary_sites_write_text(worst->name) : json_null()) |
+		json_object_set_new(o, "worst_process", row->worst_ns ? json_text(worst->name) : json_null()) |
 		json_object_set_new(o, "worst_rank", row->worst_ns && worst->rank >= 0 ? json_integer(worst->rank) : json_null()) |
 		json_object_set_new(o, "worst_time_ns", json_integer((json_int_t)row->worst_ns)) |
 		json_object_set_new(o, "path",
-				    summary_sites_write_text(row->file != REF_NONE ? model->files.v[row->file].path : NULL)) |
+				    json_text(row->file != REF_NONE ? model->files.v[row->file].path : NULL)) |
 		json_object_set_new(o, "several_paths", json_boolean(row->several_files)) |
-		json_object_set_new(o, "callers", summary_sites_write_text(callers[row->key.callers])) |
+		json_object_set_new(o, "callers", json_text(callers[row->key.callers])) |
 		json_object_set_new(o, "frames", frames_json(model, row->key.context));
 
 	if (!error)
