@@ -25,6 +25,7 @@ struct writing {
 	uint64_t *members;              /* scratch for the largest group */
 	struct file_fact *facts;        /* by file */
 	size_t nfacts;
+	struct file_stripes *stripes;   /* by file */
 };
 
 /* One definition in the second pass. The arguments are not evaluated in the first one: strings must be looked up before. */
@@ -390,8 +391,8 @@ static void define_file(struct writing *w, uint32_t ref, size_t n, const struct 
 	archive_define_file_property(w, ref, "File system", archive_text(w, n, f->fs_type));
 	archive_define_file_number(w, ref, "Inodes", f->inodes);
 	archive_define_file_number(w, ref, "Block Size", f->block_bytes);
-	archive_define_file_number(w, ref, "Stripe Size", f->stripe_bytes);
-	archive_define_file_number(w, ref, "Stripe Count", f->stripe_count);
+	archive_define_file_number(w, ref, "Stripe Size", w->stripes[ref].bytes);
+	archive_define_file_number(w, ref, "Stripe Count", w->stripes[ref].count);
 }
 
 static void archive_define_files(struct writing *w)
@@ -469,16 +470,18 @@ static void write_definitions(struct writing *w)
 		return;
 	}
 	w->facts = file_facts_new(w->m, &w->nfacts);
-	if (!w->facts) {
+	w->stripes = file_stripes_new(w->m);
+	if (w->facts && w->stripes) {
+		w->strings_only = true;
+		archive_define_all(w);
+		define_clock_and_strings(w);
+		w->strings_only = false;
+		archive_define_all(w);
+	} else {
 		w->code = OTF2_ERROR_ENOMEM;
-		return;
 	}
-	w->strings_only = true;
-	archive_define_all(w);
-	define_clock_and_strings(w);
-	w->strings_only = false;
-	archive_define_all(w);
 	file_facts_free(w->facts, w->nfacts);
+	free(w->stripes);
 	w->code = otf2_library_checked(w->code);
 	if (w->code == OTF2_SUCCESS)
 		w->code = otf2_library_checked(OTF2_Archive_CloseGlobalDefWriter(w->archive, w->writer));

@@ -110,7 +110,36 @@ struct file_fact *file_facts_new(const struct merge *m, size_t *n)
 
 void file_facts_free(struct file_fact *facts, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; facts && i < n; i++)
 		free(facts[i].values);
 	free(facts);
+}
+
+/* ---- stripes ---- */
+
+/* Returns false if both are known and differ. */
+static bool file_stripes_add(uint64_t *known, uint64_t value)
+{
+	if (!*known)
+		*known = value;
+	return !value || *known == value;
+}
+
+struct file_stripes *file_stripes_new(const struct merge *m)
+{
+	struct file_stripes *stripes = calloc(m->nfiles + 1, sizeof(*stripes));
+
+	for (size_t n = 0; stripes && n < m->nnodes; n++)
+		for (size_t i = 0; i < m->nodes[n].files.n; i++) {
+			const struct node_file *file = &m->nodes[n].files.v[i];
+			struct file_stripes *one = &stripes[m->maps[n].files[i]];
+
+			one->bytes_differ |= !file_stripes_add(&one->bytes, file->stripe_bytes);
+			one->count_differs |= !file_stripes_add(&one->count, file->stripe_count);
+		}
+	for (uint32_t i = 0; stripes && i < m->nfiles; i++) {
+		stripes[i].bytes = stripes[i].bytes_differ ? 0 : stripes[i].bytes;
+		stripes[i].count = stripes[i].count_differs ? 0 : stripes[i].count;
+	}
+	return stripes;
 }

@@ -48,18 +48,46 @@ static int job_summary_add_number(json_t *to, const char *key, json_int_t value)
 		return json_object_set_new(to, key, json_integer(value));
 	if (!json_is_integer(sum))      /* unknown on another node, so the sum is */
 		return 0;
-	if (strcmp(key, "longest_call_ns") && strcmp(key, "inodes") && strcmp(key, "block_size") && strncmp(key, "stripe_", 7))
+	if (strcmp(key, "longest_call_ns") && strcmp(key, "inodes") && strcmp(key, "block_size"))
 		value += json_integer_value(sum);
 	else if (value < json_integer_value(sum))
 		value = json_integer_value(sum);
 	return json_integer_set(sum, value);
 }
 
+static bool job_summary_is_stripes(const char *key)
+{
+	return !strncmp(key, "stripe_", 7);
+}
+
+/* What all nodes that know it have; false: they differ, which job_summary_end_stripes makes null. */
+static int job_summary_add_stripes(json_t *to, const char *key, json_t *value)
+{
+	json_t *known = json_object_get(to, key);
+
+	if (!known || json_is_null(known))
+		return json_object_set(to, key, value);
+	return json_is_null(value) || json_equal(known, value) ? 0 : json_object_set_new(to, key, json_false());
+}
+
+static int job_summary_end_stripes(json_t *file)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+	int error = 0;
+
+	json_object_foreach_safe(file, next, key, value)
+		if (job_summary_is_stripes(key) && json_is_false(value))
+			error |= json_object_set_new(file, key, json_null());
+	return error;
+}
+
 static json_t *job_summary_member(json_t *of, const char *key);
 
 /* Adds the members of from: numbers, lists of numbers and the members of objects are added up, except the longest call, inodes and
- * sizes of blocks and stripes, of which it is the maximum; a number that is null (unknown) on one node is null; of others the first
- * is kept. Lists of objects are up to the caller. */
+ * sizes of blocks, of which it is the maximum; a number that is null (unknown) on one node is null; of others the first is kept.
+ * Lists of objects are up to the caller. */
 static int job_summary_add_members(json_t *to, json_t *from)
 {
 	const char *key;
@@ -67,7 +95,9 @@ static int job_summary_add_members(json_t *to, json_t *from)
 	int error = 0;
 
 	json_object_foreach(from, key, value) {
-		if (json_is_integer(value))
+		if (job_summary_is_stripes(key))
+			error |= job_summary_add_stripes(to, key, value);
+		else if (json_is_integer(value))
 			error |= job_summary_add_number(to, key, json_integer_value(value));
 		else if (json_is_array(value) && json_is_integer(json_array_get(value, 0)))
 			error |= add_array(to, key, value);
@@ -351,7 +381,7 @@ static int job_summary_write_files(struct job_summary *s)
 	size_t n;
 
 	json_object_foreach(s->files, key, file)
-		error |= set_longest_time(file);
+		error |= set_longest_time(file) | job_summary_end_stripes(file);
 	files = sorted_files(s, &n);
 	error |= !files || put_text(s->out, "  \"files\": [");
 	for (size_t i = 0; i < n && !error; i++) {
