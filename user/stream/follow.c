@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #define HEAD_BYTES ((off_t)(sizeof(struct spool_file_header) + SPOOL_STATUS_BYTES))
 #define BEGIN_TRIES 50 /* pauses that a new file may be without a head */
 #define PAUSE_NS 100000000 /* the recorder writes a block every second, or when one is full */
+#define KEPT_BYTES (16 << 20) /* of free memory: rows of thousands of files come and go */
 
 static bool wait_for_more(void *arg)
 {
@@ -93,6 +95,8 @@ int follow_recording(int dir, const char *name, struct live_output **outputs, si
 
 	if (ret)
 		return ret;
+	/* Memory that is given back to the kernel costs a page fault per page when it is needed again, for the next rows. */
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	spool_reader_follow(spool, wait_for_more, spool);
 	for (size_t i = 0; i < noutputs; i++) {
 		outputs[i]->recording_over = follow_is_over;

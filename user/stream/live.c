@@ -445,7 +445,7 @@ void live_sink_destroy(struct sink *sink)
 	summary_sink_destroy(s->counter);
 	calls_destroy(s->calls);
 	darshan_records_destroy(s->darshan);
-	live_rows_clear(&s->rows);
+	live_rows_deinit(&s->rows);
 	free(s->skipped.v);
 	free(s->skipped_parts.v);
 	free(s->processes.v);

@@ -8,6 +8,7 @@
 
 #include "sink/summary/summary.h"
 #include "util/hash.h"
+#include "util/pool.h"
 
 struct live_calls_key {
 	uint64_t interval;
@@ -34,11 +35,13 @@ struct live_operations_row {
 struct live_rows {
 	struct live_calls_row *calls;
 	struct live_operations_row *operations;
+	struct pool pool; /* of the latter */
 };
 
 /* Returns NULL if out of memory. */
 struct live_calls_row *live_rows_calls(struct live_rows *rows, const struct live_calls_key *key);
 struct live_operations_row *live_rows_operations(struct live_rows *rows, const struct live_operations_key *key);
 void live_rows_clear(struct live_rows *rows);
+void live_rows_deinit(struct live_rows *rows);
 
 #endif

@@ -490,6 +490,8 @@ static int open_store(struct store *s, const char *file)
 {
 	int ret = 0;
 
+	/* Its statistics of memory take a lock at each allocation. Without effect once another connection is open. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	/* a connection is used by one thread at a time */
 	if (sqlite3_open_v2(file, &s->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL) !=

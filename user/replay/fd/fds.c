@@ -60,7 +60,7 @@ struct open_file *fd_push(struct fd_slot *slot, uint64_t time_ns)
 	while (slot->n >= INCARNATIONS && !slot->v[slot->n - 1].running)
 		slot->n--;
 	if (slot->n == slot->cap) {
-		unsigned cap = slot->cap ? 2 * slot->cap : INCARNATIONS;
+		unsigned cap = slot->cap ? 2 * slot->cap : 1; /* 100000 descriptors may be open, most have one generation */
 		struct open_file *v = reallocarray(slot->v, cap, sizeof(*v));
 
 		if (!v)

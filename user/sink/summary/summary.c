@@ -234,6 +234,7 @@ int summary_sink_create(struct sink **out_sink, FILE *out, bool json)
 	*out_sink = NULL;
 	if (!s)
 		return -ENOMEM;
+	s->use_pool.size = sizeof(struct use);
 	s->sink.event = summary_event;
 	s->sink.finish = summary_finish;
 	s->sink.location_end = summary_location_end;
@@ -272,8 +273,10 @@ void summary_sink_destroy(struct sink *sink)
 	}
 	HASH_ITER(hh, s->uses, use, next_use) {
 		HASH_DEL(s->uses, use);
-		summary_use_free(use);
+		summary_use_free(s, use);
 	}
+	pool_deinit(&s->use_pool);
+	pool_deinit(&s->changes_pool);
 	for (size_t i = 0; i < s->nlocations; i++) {
 		free(s->locations[i].frames);
 		free(s->locations[i].blocking);

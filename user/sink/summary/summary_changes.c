@@ -54,6 +54,7 @@ int summary_sink_create_counter(struct sink **out_sink)
 	if (ret)
 		return ret;
 	s->sink.finish = no_end;
+	s->changes_pool.size = sizeof(struct use_changes);
 	s->changes = calloc(1, sizeof(*s->changes));
 	if (s->changes) {
 		s->changes->flush_at = SUMMARY_MOST_CHANGES;
@@ -77,7 +78,7 @@ int summary_use_changed(struct summary_sink *s, struct use *use)
 {
 	if (!s->changes || (use->changes && use->changes->listed))
 		return 0;
-	if (!use->changes && !(use->changes = calloc(1, sizeof(*use->changes))))
+	if (!use->changes && !(use->changes = pool_take(&s->changes_pool)))
 		return -ENOMEM;
 	use->changes->listed = true;
 	use->changes->next = s->changes->uses;
@@ -383,7 +384,7 @@ static void free_uses(struct summary_sink *s)
 		if (s->last_use[handle] == use)
 			s->last_use[handle] = NULL;
 		HASH_DEL(s->uses, use);
-		summary_use_free(use);
+		summary_use_free(s, use);
 	}
 }
 

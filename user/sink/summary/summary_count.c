@@ -113,13 +113,13 @@ static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t gro
 		return summary_use_changed(s, s->last_use[handle]) ? NULL : s->last_use[handle];
 	HASH_FIND(hh, s->uses, &key, sizeof(key), use);
 	if (!use) {
-		use = calloc(1, sizeof(*use));
+		use = pool_take(&s->use_pool);
 		if (!use)
 			return NULL;
 		use->key = key;
 		HASH_ADD(hh, s->uses, key, sizeof(use->key), use);
 		if (!hash_added(use)) {
-			free(use);
+			pool_give_back(&s->use_pool, use);
 			return NULL;
 		}
 	}
@@ -127,11 +127,11 @@ static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t gro
 	return summary_use_changed(s, use) ? NULL : use;
 }
 
-void summary_use_free(struct use *use)
+void summary_use_free(struct summary_sink *s, struct use *use)
 {
 	summary_classes_clear(&use->classes);
-	free(use->changes);
-	free(use);
+	pool_give_back(&s->changes_pool, use->changes);
+	pool_give_back(&s->use_pool, use);
 }
 
 /* Returns the use of a handle by the location's process, and assigns it to the innermost open call unless that is known to be on

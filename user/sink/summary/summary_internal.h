@@ -8,6 +8,7 @@
 #include "sink/summary/summary.h"
 #include "sink/summary/summary_report.h"
 #include "sink/summary/summary_sites.h"
+#include "util/pool.h"
 
 /* Operations of one process on one handle; key: handle, group. */
 struct use {
@@ -68,6 +69,7 @@ struct summary_sink {
 	struct group_state *groups;
 	size_t ngroups;
 	struct use *uses;
+	struct pool use_pool, changes_pool; /* of struct use and struct use_changes */
 	struct use **last_use;          /* by handle: handles are seldom used by several processes */
 	size_t nlast_use;
 	struct summary_variable *variables;
@@ -81,7 +83,7 @@ struct summary_sink {
 	uint64_t unmatched;             /* leaves without their enter, ends of operations without a begin */
 };
 
-void summary_use_free(struct use *use);
+void summary_use_free(struct summary_sink *s, struct use *use);
 /* Returns the layer of this name, created if needed; REF_NONE if out of memory. */
 uint32_t summary_layer_by_name(struct summary_sink *s, const char *name);
 /* Returns the counts of a layer in one process; NULL without memory. */
