@@ -71,6 +71,52 @@ queries() {
 	verdict "parallel, example queries" "$text"
 }
 
+# Stand-ins for LDMS' programs: they keep their arguments and what they read. One is not there, one cannot connect.
+stand_ins() {
+	local name
+	mkdir "$1/bin" "$1/refuses" "$1/none"
+	for name in ldmsd_stream_publish ldms_msg_publish; do
+		printf '#!/bin/sh\necho "$@" >%s.arguments\nexec cat >%s.lines\n' "$1/$name" "$1/$name" >"$1/bin/$name"
+		printf '#!/bin/sh\necho "Error 111 connecting to peer"\nexit 111\n' >"$1/refuses/$name"
+		chmod 755 "$1/bin/$name" "$1/refuses/$name"
+	done
+}
+
+# publish PATH OPTION...: follows the recording of parallel; messages are in err of the case.
+publish() {
+	limited 90 env PATH="$1" "$IOPROBE" stream --interval 200ms "${@:2}" "$TMP/parallel/trace" 2>"$TMP/publishers/err"
+}
+
+publishers() {
+	local dir name stream='-x sock -h agg1 -p 4711 -a munge -s io -t json -l'
+	dir=$(fresh publishers)
+	stand_ins "$dir"
+	DARSHAN_LDMS_HOST=agg1 DARSHAN_LDMS_PORT=4711 DARSHAN_LDMS_AUTH='' DARSHAN_LDMS_STREAM=io publish "$dir/bin:$PATH" \
+		--to ldms:ldmsd_stream_publish --to ldms:ldms_msg_publish --to "ldms:$dir/lines"
+	verdict "publishers, lines" "$(cat "$dir/err"; [ -s "$dir/lines" ] || echo none
+		for name in ldmsd_stream_publish ldms_msg_publish; do cmp "$dir/lines" "$dir/$name.lines" 2>&1; done)"
+	verdict "publishers, arguments" "$(diff <(echo "$stream") "$dir/ldmsd_stream_publish.arguments"
+		diff <(echo "${stream/-s io -t json/-m io -t json -f /dev/stdin}") "$dir/ldms_msg_publish.arguments")"
+	DARSHAN_LDMS_ENABLE_MPIIO=1 DARSHAN_LDMS_ENABLE_HDF5='' publish "$PATH" --to "ldms:$dir/some"
+	verdict "publishers, selected modules" "$(cat "$dir/err"; [ -s "$dir/some" ] || echo none
+		grep -E '"module":"(MPIIO|H5F|H5D)"' "$dir/lines" | cmp - "$dir/some" 2>&1)"
+	publish "$dir/none" --to ldms:ldms_msg_publish
+	verdict "publishers, not there" "$([ $? = 1 ] && grep -q 'ldms_msg_publish: cannot publish the stream: it is not in PATH' \
+		"$dir/err" || cat "$dir/err")"
+	publish "$dir/refuses:$PATH" --to ldms:ldmsd_stream_publish --to "sqlite:$dir/beside.db"
+	verdict "publishers, cannot connect" "$([ $? = 1 ] && grep -q '^Error 111 connecting to peer$' "$dir/err" && grep -q \
+		'early, with status 111: check DARSHAN_LDMS_HOST.*; [0-9]* intervals were written, [1-9][0-9]* were not' \
+		"$dir/err" || cat "$dir/err")"
+	verdict "publishers, the store beside it" "$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$dir/beside.db" \
+		"$TMP/parallel/trace/summary.json" 2>&1)"
+	DARSHAN_LDMS_XPRT=rdma limited 60 env PATH="$dir/bin:$PATH" "$IOPROBE" -q -o "$dir/trace" \
+		--stream=ldms:ldmsd_stream_publish -- sh -c 'date >"$0/f"' "$dir/data" 2>"$dir/err"
+	verdict "publishers, of a recording" "$(cat "$dir/err"
+		diff <(echo '-x rdma -h localhost -p 412 -a munge -s darshanConnector -t json -l') \
+			"$dir/ldmsd_stream_publish.arguments"
+		grep -q '"module":"POSIX"' "$dir/ldmsd_stream_publish.lines" || echo "no line")"
+}
+
 # intervals DB: how many are in the store.
 intervals() {
 	"$PYTHON" -c 'import sqlite3, sys
@@ -163,31 +209,6 @@ full_disk() {
 	follow --to "sqlite:$dir/small/live.db" --events all "$dir/trace" 2>>"$dir/small.err"
 	conserved "killed, a store whose disk was full" "$dir/small/live.db"
 	umount "$dir/small"
-}
-
-# 30000 files in some seconds, with followers that are killed: each file adds up (100000: make bench-follow).
-many_files() {
-	local dir i k had follower
-	dir=$(fresh many_files)
-	limited 200 "$IOPROBE" -q -o "$dir/trace" --layers posix --keep-spool -- "$PYTHON" -c 'import os, sys
-for i in range(30000): os.close(os.open(f"{sys.argv[1]}/{i}", os.O_CREAT | os.O_WRONLY))' "$dir/data" \
-		>"$dir/stdout" 2>"$dir/err"
-	rm -rf "$dir/data"
-	for i in 1 2 3; do
-		had=$(intervals "$dir/live.db")
-		"$IOPROBE" stream --interval 200ms --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err" & follower=$!
-		for ((k = 0; k < 400 && $(intervals "$dir/live.db") <= had; k++)); do
-			kill -0 $follower 2>/dev/null || break
-			sleep 0.05
-		done
-		kill -KILL $follower 2>/dev/null
-		wait $follower 2>/dev/null
-	done
-	verdict "many_files, there is something to go on with" "$([ "$(intervals "$dir/live.db")" -ge 1 ] || cat "$dir/store.err")"
-	follow --store="$dir/live.db" "$dir/trace" 2>>"$dir/store.err"
-	verdict "many_files, messages" "$(cat "$dir/store.err")"
-	conserved "many_files, store" "$dir/live.db"
-	rm -rf "$dir/trace" "$dir/live.db"
 }
 
 # A reader that does not read holds up its follower only.
@@ -319,8 +340,8 @@ past() {
 }
 
 parallel
+publishers
 killed
-many_files
 stalled
 recorder_killed
 watch

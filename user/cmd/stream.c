@@ -117,7 +117,8 @@ const struct cli_command command_stream = {
 			{ "to", OPT_TO, "OUTPUT",
 			  "Write to ndjson[:FILE] (lines of JSON), sqlite[:FILE], prometheus:FILE, collect:HOST:PORT (see 'ioprobe "
 			  "help collect'), kafka:FILE (librdkafka's properties) or ldms[:FILE] (the lines of Darshan's connector "
-			  "to LDMS); FILE is an absolute path, without it: stdout or DIR/live.db. May be repeated",
+			  "to LDMS; ldms:ldmsd_stream_publish and ldms:ldms_msg_publish start these programs); FILE is an "
+			  "absolute path, without it: stdout or DIR/live.db. May be repeated",
 			  "ndjson" },
 			{ 0 } },
 	.operand = "DIR",

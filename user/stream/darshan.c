@@ -81,12 +81,13 @@ uint64_t darshan_record_id(const char *name)
 
 static bool is_of_system(const char *path)
 {
+	static const char mounts[] = "/var/opt/cray/dws/mounts/"; /* the one exception */
 	static const char *const prefixes[] = { "/etc/", "/dev/",  "/usr/", "/bin/",  "/boot/", "/lib/",
 						"/opt/", "/sbin/", "/sys/", "/proc/", "/var/" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (!strncmp(path, prefixes[i], strlen(prefixes[i])))
-			return true;
+			return strncmp(path, mounts, strlen(mounts));
 	return false;
 }
 

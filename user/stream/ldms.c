@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The lines of Darshan's connector to LDMS, one per event, for the standard input of ldmsd_stream_publish or ldms_msg_publish. The
- * store behind it checks the types of values: seconds need six digits behind the point, all other numbers none.
+ * The lines of Darshan's connector to LDMS, one per event, for the standard input of ldmsd_stream_publish or ldms_msg_publish,
+ * which it starts if asked. The store behind it checks the types of values: seconds need six digits behind the point, all other
+ * numbers none.
  */
 #include "stream/outputs.h"
 
@@ -10,11 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stream/grace.h"
+#include "stream/publisher.h"
+
 #define LINE_ROOM 4095 /* of those programs */
+
+/* The connector's variables that select modules: set, to whatever. */
+static const struct { const char *variable, *module; } selections[] = {
+	{ "DARSHAN_LDMS_ENABLE_POSIX", "POSIX" }, { "DARSHAN_LDMS_ENABLE_MPIIO", "MPIIO" },
+	{ "DARSHAN_LDMS_ENABLE_STDIO", "STDIO" }, { "DARSHAN_LDMS_ENABLE_HDF5", "H5F" }, { "DARSHAN_LDMS_ENABLE_HDF5", "H5D" },
+};
+#define NSELECTIONS (sizeof(selections) / sizeof(selections[0]))
 
 struct ldms {
 	struct live_output output; /* first: the public face */
 	FILE *out;
+	struct publisher publisher; /* that reads out; name NULL: none */
+	bool selected[NSELECTIONS];
 	char *host;
 	int64_t job; /* of the recording; 0: none */
 	uint64_t too_long; /* lines that were not written */
@@ -77,6 +90,33 @@ static int ldms_format(const struct ldms *l, const struct live_event *e, const c
 			e->end_ns / 1000000000, e->end_ns % 1000000000 / 1000);
 }
 
+/* Those whose variable is set; all if none is. The connector publishes nothing then, but here the output itself is the choice. */
+static void ldms_select_modules(bool *selected)
+{
+	bool all = getenv("DARSHAN_LDMS_ENABLE_ALL"), any = false;
+
+	for (size_t i = 0; i < NSELECTIONS; i++)
+		any |= selected[i] = all || getenv(selections[i].variable);
+	for (size_t i = 0; i < NSELECTIONS && !any; i++)
+		selected[i] = true;
+}
+
+static bool ldms_is_selected(const struct ldms *l, const char *module)
+{
+	for (size_t i = 0; i < NSELECTIONS; i++)
+		if (!strcmp(module, selections[i].module))
+			return l->selected[i];
+	return true;
+}
+
+static int ldms_fail(struct ldms *l, int error)
+{
+	snprintf(l->output.err, sizeof(l->output.err), "cannot write the stream: %s", strerror(error ? error : EIO));
+	if (l->publisher.name)
+		publisher_explain(&l->publisher, l->output.err, sizeof(l->output.err));
+	return error ? -error : -EIO;
+}
+
 static int ldms_event(struct live_output *output, const struct live_interval *interval, const struct live_event *e)
 {
 	struct ldms *l = (struct ldms *)output;
@@ -84,7 +124,7 @@ static int ldms_event(struct live_output *output, const struct live_interval *in
 	int len;
 
 	(void)interval;
-	if (!e->darshan.module)
+	if (!e->darshan.module || !ldms_is_selected(l, e->darshan.module))
 		return 0;
 	len = ldms_escape(exe, sizeof(exe), e->process->executable ? e->process->executable : "N/A") &&
 			      ldms_escape(file, sizeof(file), e->darshan.record)
@@ -94,46 +134,63 @@ static int ldms_event(struct live_output *output, const struct live_interval *in
 		l->too_long++;
 		return 0;
 	}
-	if (fwrite(line, 1, len, l->out) == (size_t)len)
-		return 0;
-	snprintf(output->err, sizeof(output->err), "cannot write the stream: %s", strerror(errno));
-	return errno ? -errno : -EIO;
+	return fwrite(line, 1, len, l->out) == (size_t)len ? 0 : ldms_fail(l, errno);
 }
 
 static int ldms_interval(struct live_output *output, const struct live_interval *interval)
 {
+	struct ldms *l = (struct ldms *)output;
+
 	(void)interval;
-	if (!fflush(((struct ldms *)output)->out))
-		return 0;
-	snprintf(output->err, sizeof(output->err), "cannot write the stream: %s", strerror(errno));
-	return errno ? -errno : -EIO;
+	return fflush(l->out) ? ldms_fail(l, errno) : 0;
+}
+
+/* The program reads to the end of its input and then ends. */
+static int ldms_finish_publisher(struct ldms *l)
+{
+	struct grace grace;
+	FILE *out = l->out;
+
+	grace_init(&grace);
+	l->out = NULL;
+	return publisher_finish(&l->publisher, out, grace.length_ns / 1000000000, l->output.err, sizeof(l->output.err));
 }
 
 static int ldms_end(struct live_output *output, const struct live_end *end)
 {
-	const struct ldms *l = (const struct ldms *)output;
+	struct ldms *l = (struct ldms *)output;
 
 	(void)end;
 	if (l->too_long)
 		fprintf(stderr,
 			"ioprobe: ldms: %" PRIu64 " events were not written: their names make lines of more than %d bytes\n",
 			l->too_long, LINE_ROOM);
-	return 0;
+	return l->publisher.name ? ldms_finish_publisher(l) : 0;
 }
 
 static void ldms_destroy(struct live_output *output)
 {
 	struct ldms *l = (struct ldms *)output;
 
+	if (l->publisher.pid)
+		ldms_finish_publisher(l);
 	live_output_close(l->out);
 	free(l->host);
 	free(l);
 }
 
+static int ldms_open(struct ldms *l, const char *where, char *err, size_t err_len)
+{
+	for (size_t i = 0; publisher_names[i]; i++)
+		if (!strcmp(where, publisher_names[i]))
+			return publisher_start(&l->publisher, publisher_names[i], &l->out, err, err_len);
+	return live_output_open(&l->out, where, err, err_len);
+}
+
 static int ldms_create(struct live_output **output, const char *where, char *err, size_t err_len)
 {
 	struct ldms *l = calloc(1, sizeof(*l));
-	int ret = l ? live_output_open(&l->out, where, err, err_len) : -ENOMEM;
+	int ret = l ? ldms_open(l, where, err, err_len) : -ENOMEM;
 
 	if (ret) {
 		free(l);
@@ -142,11 +199,12 @@ static int ldms_create(struct live_output **output, const char *where, char *err
 	l->output = (struct live_output){
 		.begin = ldms_begin, .event = ldms_event, .interval = ldms_interval, .end = ldms_end, .destroy = ldms_destroy
 	};
+	ldms_select_modules(l->selected);
 	*output = &l->output;
 	return 0;
 }
 
 const struct live_output_kind live_ldms_kind = {
-	.name = "ldms", .where = "an absolute path or unix:/PATH", .default_where = "-",
-	.where_kind = WHERE_TEXT, .events = true, .create = ldms_create,
+	.name = "ldms", .where = "an absolute path, unix:/PATH, ldmsd_stream_publish or ldms_msg_publish", .default_where = "-",
+	.where_kind = WHERE_TEXT, .words = publisher_names, .events = true, .create = ldms_create,
 };

@@ -45,6 +45,9 @@ static bool valid_where(const struct live_output_kind *kind, const char *where)
 {
 	const char *colon = strrchr(where, ':');
 
+	for (size_t i = 0; kind->words && kind->words[i]; i++)
+		if (!strcmp(where, kind->words[i]))
+			return true;
 	if (kind->where_kind == WHERE_HOST)
 		return colon && colon > where && colon - where < 256 && strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
 		       strtoul(colon + 1, NULL, 10) - 1 < 65535;

@@ -18,6 +18,7 @@ struct live_output_kind {
 	const char *where; /* what may follow the name and a colon, for messages */
 	const char *default_where; /* NULL: one must be given */
 	enum live_where where_kind;
+	const char *const *words; /* that may follow instead, ends with NULL; NULL: none */
 	bool events; /* it is made of events: they are all wanted unless others are asked for */
 	/* where: an absolute path, a word that the kind knows, or default_where. Returns 0, or -errno with one line in err. */
 	int (*create)(struct live_output **output, const char *where, char *err, size_t err_len);
