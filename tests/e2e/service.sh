@@ -106,15 +106,20 @@ job_table() {
 		grep -A1 '^502' "$TMP/table")"
 }
 
-# The policy's stream: a store of the job's user that adds up to the summary. Its follower ends by itself.
-streamed() {
+# wait_for_stream STORE: until it has the recording's end.
+wait_for_stream() {
 	local i
 	for ((i = 0; i < 200; i++)); do
 		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro",
 			uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
-			"$1/live.db" 2>/dev/null && break
+			"$1" 2>/dev/null && break
 		sleep 0.05
 	done
+}
+
+# The policy's stream: a store of the job's user that adds up to the summary. Its follower ends by itself.
+streamed() {
+	wait_for_stream "$1/live.db"
 	verdict "stream, adds up" "$("$PYTHON" "$TESTS/lib/conservation.py" "$1/live.db" "$1/summary.json" 2>&1)"
 	verdict "stream, owner" "$(stat -c '%U' "$1/live.db" | grep -v '^games$')"
 }
@@ -154,12 +159,7 @@ collected() {
 		[ ! -e "$store" ] || break
 		sleep 0.05
 	done
-	for ((i = 0; i < 200; i++)); do
-		"$PYTHON" -c 'import sqlite3, sys; sys.exit(not sqlite3.connect(f"file:{sys.argv[1]}?mode=ro",
-			uri=True).execute("SELECT complete FROM job").fetchone()[0])' \
-			"$store" 2>/dev/null && break
-		sleep 0.05
-	done
+	wait_for_stream "$store"
 	verdict "collect, adds up" "$("$PYTHON" "$TESTS/lib/conservation.py" "$store" "$1" 2>&1; cat "$TMP/collector.err")"
 	end_helpers
 }
@@ -200,6 +200,11 @@ $(metric recordings) $(metric recordings_total 'result="done"') $(metric recordi
 		"$(state_value n1 507 records) $(state_value n1 507 lost) $(state_value n1 507 record_bytes)" ] &&
 		[ "$(metric records_total)" -ge 10 ] ||
 		grep record "$TMP/metrics/ioprobe.prom")"
+	verdict "metrics, streams" "$([ "$(metric stream_lag_seconds_count)" = "$(state_value n1 507 stream_intervals)" ] &&
+		[ "$(metric stream_lag_seconds_count)" -ge 1 ] && [ "$(metric stream_missed_intervals_total)" = 0 ] &&
+		awk -v sum="$(metric stream_lag_seconds_sum)" -v ns="$(state_value n1 507 stream_lag_ns)" \
+			'BEGIN { exit !(ns > 0 && sum - ns / 1e9 < 1e-6 && ns / 1e9 - sum < 1e-6) }' ||
+		grep stream "$TMP/metrics/ioprobe.prom")"
 	verdict "call_sites, of the policy" "$("$PYTHON" - "$(state_value n1 507 output)/summary.json" <<'END'
 import json, sys
 sites = json.load(open(sys.argv[1]))["call_sites"]
@@ -218,6 +223,32 @@ END
 	mkdir "$TMP/prometheus"
 	verdict "metrics, dashboard" "$(limited 90 "$PYTHON" "$TESTS/lib/prometheus.py" --dashboard ioprobe-service.json \
 		"$TMP/metrics/ioprobe.prom" "$TMP/prometheus" 2>&1)"
+}
+
+# The policy says what of a job is in its stream: hashes of names, no command line, single calls, intervals of its length.
+stream_policy() {
+	local dir
+	service_kill n1
+	service_start n1 'record comment ioprobe' 'spare 1' 'stream sqlite' 'stream-interval 500ms' 'stream-names hash' \
+		'stream-events 1/2'
+	record_job 511 sh -c 'for i in 1 2 3 4; do date >>"$0/named"; done' "$TMP/data" || return
+	ends 511; wait_for_phase n1 511 'done|failed'
+	dir=$(state_value n1 511 output)
+	wait_for_stream "$dir/live.db"
+	verdict "stream, names, events and interval of the policy" "$("$PYTHON" - "$dir/live.db" 2>&1 <<'END'
+import re, sqlite3, sys
+db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+print(end="".join(f"{query}: {found}; " for query, wanted in (
+    ("SELECT interval_ns, command_line FROM job", [(500000000, None)]),
+    ("SELECT count(*) FROM file WHERE path LIKE '%named%' OR path LIKE '%date%'", [(0,)]),
+    ("SELECT DISTINCT weight FROM event", [(2,)]),
+    ("SELECT count(*) FROM process WHERE executable LIKE '%/%'", [(0,)]),
+) if (found := db.execute(query).fetchall()) != wanted))
+paths = [path for path, in db.execute("SELECT path FROM file WHERE NOT special AND path IS NOT NULL")]
+if not paths or not all(re.fullmatch(".*/[0-9a-f]{16}", path) for path in paths):
+    print(paths[:5])
+END
+)"
 }
 
 # What a whole recording calls must be in the unit's filter.
@@ -315,6 +346,7 @@ empty_directories
 damaged_state
 job_table
 own_metrics
+stream_policy
 unit
 manager
 manager_wrong_socket

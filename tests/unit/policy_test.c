@@ -154,6 +154,8 @@ static void test_recorder_settings(void **state)
 	static const char *const wanted[] = {
 		"max-size=1GiB", "min-free=10G", "max-duration=3600", "max-rate=1e6", "layers=posix,mpiio", "stream-calls=count",
 		"lazy-streams=yes", "call-sites=4", "path=/a,/b",
+		"stream=sqlite", "stream=ndjson:/a/b", "stream=ldms:ldmsd_stream_publish", "stream=prometheus:/a/b.prom",
+		"stream=kafka:/etc/kafka", "stream-interval=500ms", "stream-names=hash", "stream-events=slow=10ms",
 		"exclude-path=/a/x", "shared-mount=/lustre", "keep=yes",
 	};
 	struct policy policy;
@@ -162,8 +164,9 @@ static void test_recorder_settings(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		strcat(strcat(text, wanted[i]), "\n");
-	for (char *at = text; (at = strchr(at, '=')); )
-		*at = ' ';
+	for (char *at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+		if (strchr(at, '='))
+			*strchr(at, '=') = ' '; /* the first one of the line */
 	assert_int_equal(read_text(&policy, text, err, sizeof(err)), 0);
 	assert_int_equal(policy.nsettings, sizeof(wanted) / sizeof(wanted[0]));
 	for (size_t i = 0; i < policy.nsettings; i++)
@@ -184,6 +187,9 @@ static void test_mistakes(void **state)
 		"cluster a/b", "cluster ..", "reserved-jobs -1", "max-jobs-per-user many", "max-archive-time",
 		"metrics relative.prom", "metrics /a/b", "metrics",
 		"collect-ca relative", "collect-secret x", "stream collect:host", "stream collect:host:0", "stream collect::1",
+		"stream", "stream nowhere", "stream ndjson", "stream ndjson:relative", "stream ldms", "stream ldms:true",
+		"stream kafka", "stream prometheus", "stream-interval 1", "stream-interval 1ms", "stream-names none",
+		"stream-events some", "stream-events slow=x", "stream-events 1/0", "stream-events 1/x",
 	};
 
 	(void)state;

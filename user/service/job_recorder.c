@@ -338,6 +338,18 @@ static void describe_records(const struct job_recorder *r, char *text, size_t le
 			 err ? strerror(-err) : "is not the recording's file any more");
 }
 
+/* As far as the stream has come; a slow one goes on without the recorder. */
+static void note_stream(struct job_recorder *r)
+{
+	struct live_report report;
+
+	if (!follower_report(&r->follower, &report))
+		return;
+	json_object_set_new(r->job, "stream_intervals", json_integer((json_int_t)report.intervals));
+	json_object_set_new(r->job, "stream_lag_ns", json_integer((json_int_t)report.lag_ns));
+	json_object_set_new(r->job, "stream_missed", json_integer((json_int_t)report.missed));
+}
+
 static int job_recorder_finish(struct job_recorder *r, const char *recording_error)
 {
 	const struct archive_options options = {
@@ -351,6 +363,7 @@ static int job_recorder_finish(struct job_recorder *r, const char *recording_err
 	step_back();
 	umask(077);
 	ret = archive_write(&r->out, &options, err, sizeof(err));
+	note_stream(r);
 	if (!ret) {
 		state_set(r->state, r->job, "done", recording_error);
 		return 0;

@@ -26,6 +26,9 @@ void service_counts_end(struct service_counts *counts, const json_t *state)
 	counts->records += json_integer_value(json_object_get(state, "records"));
 	counts->lost += json_integer_value(json_object_get(state, "lost"));
 	counts->record_bytes += json_integer_value(json_object_get(state, "record_bytes"));
+	counts->stream_intervals += json_integer_value(json_object_get(state, "stream_intervals"));
+	counts->stream_lag_ns += json_integer_value(json_object_get(state, "stream_lag_ns"));
+	counts->stream_missed += json_integer_value(json_object_get(state, "stream_missed"));
 }
 
 /* ---- the directory ---- */
@@ -79,6 +82,17 @@ static void metrics_file_value(FILE *out, const char *name, const char *node, co
 	fprintf(out, "ioprobe_service_%s{node=\"%s\"%s} %" PRIu64 "\n", name, node, label, number);
 }
 
+static void metrics_file_print_streams(FILE *out, const char *node, const struct service_counts *c)
+{
+	metrics_file_metric(out, "stream_lag_seconds", "summary",
+			    "From the end of an interval until all outputs of the stream had it, in recordings that have ended.");
+	fprintf(out, "ioprobe_service_stream_lag_seconds_sum{node=\"%s\"} %.9g\n", node, c->stream_lag_ns / 1e9);
+	metrics_file_value(out, "stream_lag_seconds_count", node, "", c->stream_intervals);
+	metrics_file_metric(out, "stream_missed_intervals_total", "counter",
+			    "Intervals that an output of these streams did not get because it had failed.");
+	metrics_file_value(out, "stream_missed_intervals_total", node, "", c->stream_missed);
+}
+
 static void metrics_file_print(FILE *out, const char *node, const struct service_counts *c, size_t recordings, size_t standby)
 {
 	metrics_file_metric(out, "recordings", "gauge", "Jobs that are being recorded or archived.");
@@ -101,6 +115,7 @@ static void metrics_file_print(FILE *out, const char *node, const struct service
 	metrics_file_metric(out, "record_bytes_total", "counter",
 			    "Bytes of these records on disk, before the archives were made of them.");
 	metrics_file_value(out, "record_bytes_total", node, "", c->record_bytes);
+	metrics_file_print_streams(out, node, c);
 }
 
 static char *metrics_file_text_of(const char *node, const struct service_counts *counts, size_t recordings, size_t standby,

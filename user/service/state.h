@@ -7,7 +7,8 @@
  * "gid", "user", "account", "comment", "cluster", "node", "work_dir", "entries" (of its programs' environment), "pids" (instead of
  * these), "output" (pattern, then directory), "site_len" and "made_len" (of it, owner.h), "log", "idle_limit" and "archive_limit"
  * (seconds), "phase", "message", "pid" and "start_ticks" (of the recorder), "recovered"; "times" (an object: when each phase began,
- * in seconds of CLOCK_REALTIME), "records", "lost" and "record_bytes" (when the recording has ended).
+ * in seconds of CLOCK_REALTIME), "records", "lost" and "record_bytes" (when the recording has ended);
+ * "stream_intervals", "stream_lag_ns" and "stream_missed" (struct live_report, when its archive was made).
  */
 #ifndef IOPROBE_STATE_H
 #define IOPROBE_STATE_H

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +24,7 @@
 #include "util/quantity.h"
 
 #define DIRECTORY_FD 3
+#define REPORT_FD 4
 #define NICE 10 /* lower priority than the recorded programs */
 #define PAUSE_NS 20000000
 #define LEAST_INTERVAL_NS 100000000ull
@@ -85,7 +87,27 @@ static char **follower_environment(char **room, size_t max)
 	return room;
 }
 
-static void run_in_child(char *const *argv, char *const *env, int dir)
+/* A file of one size: the follower's user could otherwise end the follower by making it shorter. Returns -1 if there is none. */
+static int follower_make_report(void)
+{
+	int fd = memfd_create("ioprobe-stream", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -1;
+	if (!ftruncate(fd, sizeof(struct live_report)) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void follower_close_report(struct follower *f)
+{
+	if (f->report >= 0)
+		close(f->report);
+	f->report = -1;
+}
+
+static void run_in_child(char *const *argv, char *const *env, int dir, int report)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -95,8 +117,9 @@ static void run_in_child(char *const *argv, char *const *env, int dir)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	dir = fcntl(dir, F_DUPFD_CLOEXEC, 16);
+	report = fcntl(report >= 0 ? report : null, F_DUPFD_CLOEXEC, 16);
 	if (null < 0 || dir < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(dir, DIRECTORY_FD) < 0 ||
-	    syscall(SYS_close_range, DIRECTORY_FD + 1, ~0u, 0))
+	    dup2(report, REPORT_FD) < 0 || syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0))
 		_exit(126);
 	execve("/proc/self/exe", argv, env);
 	_exit(127);
@@ -118,13 +141,22 @@ int follower_start(struct follower *f, const struct follower_options *options, c
 		argv[argc++] = (char *)options->outputs[i];
 	argv[argc] = NULL;
 	follower_environment(env, sizeof(env) / sizeof(env[0]));
+	f->report = follower_make_report();
 	pid = fork();
-	if (pid < 0)
-		return -errno;
 	if (!pid)
-		run_in_child(argv, env, out->dir);
-	f->pid = pid;
-	return 0;
+		run_in_child(argv, env, out->dir, f->report);
+	if (pid > 0) {
+		f->pid = pid;
+		return 0;
+	}
+	pid = -errno;
+	follower_close_report(f);
+	return pid;
+}
+
+bool follower_report(const struct follower *f, struct live_report *report)
+{
+	return f->pid && f->report >= 0 && pread(f->report, report, sizeof(*report), 0) == sizeof(*report);
 }
 
 int follower_finish(struct follower *f, unsigned wait_ms)
@@ -141,6 +173,7 @@ int follower_finish(struct follower *f, unsigned wait_ms)
 	if (!ended)
 		return -ETIMEDOUT;
 	f->pid = 0;
+	follower_close_report(f);
 	return ended == pid && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
 }
 
@@ -155,6 +188,7 @@ void follower_discard(struct follower *f, const struct output *out)
 	kill(f->pid, SIGKILL);
 	waitpid(f->pid, NULL, 0);
 	f->pid = 0;
+	follower_close_report(f);
 	if (identity_begin(out->owner, &saved))
 		return;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
@@ -176,6 +210,15 @@ static int follower_become(uid_t uid, gid_t gid)
 		ret = identity_become(&who);
 	identity_deinit(&who);
 	return ret;
+}
+
+/* The recorder's file; NULL: it has none. */
+static struct live_report *follower_map_report(void)
+{
+	struct live_report *report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED, REPORT_FD, 0);
+
+	close(REPORT_FD);
+	return report == MAP_FAILED ? NULL : report;
 }
 
 static int follower_follow(const char *name, struct live_options *options, char **texts, size_t n, char *err, size_t err_len)
@@ -216,6 +259,7 @@ int follower_main(int argc, char **argv)
 		return 2;
 	}
 	setpriority(PRIO_PROCESS, 0, NICE);
+	options.report = follower_map_report();
 	ret = follower_become(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10));
 	if (!ret && fchdir(DIRECTORY_FD))
 		ret = -errno;

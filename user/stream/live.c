@@ -288,15 +288,38 @@ static int live_report_missing(struct live_sink *s)
 	return ret;
 }
 
+static uint64_t lag_since(uint64_t ended_ns)
+{
+	uint64_t wall = wall_ns();
+
+	return wall > ended_ns ? wall - ended_ns : 0;
+}
+
+/* All outputs have the interval, or have failed. */
+static void live_report_delivery(struct live_sink *s, uint64_t ended_ns)
+{
+	struct live_report *report = s->options.report;
+
+	for (size_t i = 0; i < s->noutputs; i++) {
+		*(s->outputs[i]->failed ? &s->outputs[i]->missed : &s->outputs[i]->delivered) += 1;
+		if (report && s->outputs[i]->failed)
+			report->missed++;
+	}
+	if (report && !s->now.last) {
+		report->intervals++;
+		report->lag_ns += lag_since(ended_ns);
+	}
+}
+
 static int close_interval(struct live_sink *s, bool last)
 {
 	const struct summary_changes changes = { s, live_on_calls, live_on_operations, on_earlier };
-	uint64_t wall = wall_ns(), ended = steady_to_epoch_ns(s->model, s->end_ns);
+	uint64_t ended_ns = steady_to_epoch_ns(s->model, s->end_ns);
 	int ret;
 
 	s->now.last = last;
 	s->now.open_calls = summary_sink_open_calls(s->counter);
-	s->now.lag_ns = wall > ended ? wall - ended : 0;
+	s->now.lag_ns = lag_since(ended_ns);
 	ret = summary_sink_changes(s->counter, s->model, live_monotonic_ns(s->model, s->end_ns), last, &changes);
 	if (!ret)
 		ret = report_rows(s);
@@ -304,8 +327,7 @@ static int close_interval(struct live_sink *s, bool last)
 		ret = live_report_missing(s);
 	if (!ret)
 		ret = REPORT(s, interval, &s->now);
-	for (size_t i = 0; i < s->noutputs; i++)
-		*(s->outputs[i]->failed ? &s->outputs[i]->missed : &s->outputs[i]->delivered) += 1;
+	live_report_delivery(s, ended_ns);
 	return ret;
 }
 

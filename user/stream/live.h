@@ -18,12 +18,20 @@ enum live_names { LIVE_NAMES_FULL, LIVE_NAMES_MOUNT, LIVE_NAMES_HASH };
 /* Which calls are reported one by one. */
 enum live_events { LIVE_EVENTS_NONE, LIVE_EVENTS_ERRORS, LIVE_EVENTS_SLOW, LIVE_EVENTS_SAMPLE, LIVE_EVENTS_ALL };
 
+/* How a stream is doing. The follower is its user's: who reads this must take any numbers. */
+struct live_report {
+	uint64_t intervals; /* complete ones, except the last of the recording, which ends before its time */
+	uint64_t lag_ns; /* of all these: from the end of each until all outputs had it */
+	uint64_t missed; /* intervals that an output did not get because it had failed, added up over the outputs */
+};
+
 struct live_options {
 	uint64_t interval_ns;
 	enum live_names names;
 	enum live_events events;
 	uint64_t slow_ns; /* of LIVE_EVENTS_SLOW: those that took so long */
 	uint64_t sample; /* of LIVE_EVENTS_SAMPLE: one of so many */
+	struct live_report *report; /* updated at each interval; NULL: not wanted */
 };
 
 /* Times are nanoseconds since 1970 by the clock of the recording's host, strings are valid during the call only; NULL: unknown. */
