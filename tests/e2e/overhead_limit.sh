@@ -49,6 +49,21 @@ told() {
 		"$(echo "$notes" | awk '{ from = $9; to = $11; if (!(from > 0 && to > from) || from < last) print; last = to }')"
 }
 
+# streamed NAME: the store of the stream has the same spans of that layer and process, in number and length.
+streamed() {
+	local notes
+	notes=$(grep -ao "$NOTE" "$TMP/$1/trace/traces.otf2" | awk '{ n[$4]++; sum[$4] += $11 - $9 }
+		END { for (pid in n) printf "%d %d %d\n", pid, n[pid], sum[pid] }' | sort)
+	verdict "$1, gaps of the stream" "$(limited 20 "$PYTHON" -c 'import sqlite3, sys
+db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+rows = db.execute("""SELECT pid, count(*), sum(end_ns - begin_ns)
+    FROM gap WHERE layer = "ISOC" AND reason LIKE "stream calls that move one byte were turned off%"
+    GROUP BY pid ORDER BY pid""")
+found = "\n".join(" ".join(map(str, row)) for row in rows)
+print(end="" if found and found == sys.argv[2] else f"store: {found}; archive: {sys.argv[2]}")' \
+		"$TMP/$1/trace/live.db" "$notes" 2>&1)"
+}
+
 attached() {
 	local name=$1 threads=$2 dir recorder
 	dir=$(fresh "$name")
@@ -84,12 +99,13 @@ launched() {
 	dir=$(fresh "$name")
 	touch "$dir/data/go"
 	(wait_for_file "$dir/data/ready" 60; sleep 2; touch "$dir/data/stop") &
-	limited 90 "$IOPROBE" --max-overhead 2 -o "$dir/trace" --summary "$dir/out" -- "$P/storm" "$dir/data" >"$dir/stdout" \
-		2>"$dir/err" </dev/null
+	limited 90 "$IOPROBE" --max-overhead 2 --stream -o "$dir/trace" --summary "$dir/out" -- "$P/storm" "$dir/data" \
+		>"$dir/stdout" 2>"$dir/err" </dev/null
 	verdict "$name, status" "$([ $? = 0 ] || said "$dir")"
 	wait
 	told "$name" "$(grep -ao "$NOTE" "$dir/trace/traces.otf2" | awk '{ print $4; exit }')"
 	recorded "$name" "$(head -n 1 "$dir/stdout")"
+	streamed "$name"
 }
 
 attached thread 1
