@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Probes by perf events (--attach perf, and Linux before 6.10) are in recorded processes only: no breakpoint in another one's code,
 # no return address replaced on its stack. What they leave in the kernel is removed, also after a kill.
+# alone: the kernel removes a recording's events for seconds, under a lock that others wait for; and removers of others count here.
 . "$(dirname "$0")/../lib/e2e.sh"
 IN_TEXT="$PYTHON $TESTS/lib/in_text.py"
 NEST="--probes $TESTS/programs/nest.probes"
