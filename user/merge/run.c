@@ -76,11 +76,8 @@ static int run_check_output(struct run *r)
 	return -EEXIST;
 }
 
-static int run_make_dir(struct run *r, const char *format, size_t number, char *path, size_t len)
+static int run_make_dir(struct run *r, const char *name, char *path, size_t len)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), format, number);
 	snprintf(path, len, "%s/%s", r->workdir.path, name);
 	return mkdir(path, 0777) && errno != EEXIST ? run_fail(r, -errno, path) : 0;
 }
@@ -118,9 +115,11 @@ static void map_deinit(struct node_map *map)
 /* The local files of a node. The directory scratch is empty before and full afterwards. */
 static int write_node(struct run *r, size_t i, const char *dir, uint64_t chunk_bytes)
 {
-	char scratch[4300];
-	int ret = run_interrupted(r) ?: run_make_dir(r, "scratch-%zu", i, scratch, sizeof(scratch));
+	char name[64], scratch[4300];
+	int ret = run_interrupted(r);
 
+	snprintf(name, sizeof(name), "scratch-%zu", i);
+	ret = ret ?: run_make_dir(r, name, scratch, sizeof(scratch));
 	return ret ?: locals_write(&r->merge.nodes[i], &r->merge.maps[i], dir, scratch, chunk_bytes, &r->merge.locations, r->err,
 				   sizeof(r->err));
 }
@@ -129,7 +128,7 @@ static int write_node(struct run *r, size_t i, const char *dir, uint64_t chunk_b
 static int run_write_archive(struct run *r)
 {
 	char dir[4300];
-	int ret = run_make_dir(r, "archive", 0, dir, sizeof(dir));
+	int ret = run_make_dir(r, "archive", dir, sizeof(dir));
 
 	ret = ret ?: archive_merge(&r->merge, dir);
 	for (size_t i = 0; i < r->merge.nnodes && !ret; i++)

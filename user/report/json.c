@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/advice.h"
 #include "report/facts.h"
@@ -191,9 +192,12 @@ static json_t *thresholds_object(const struct analysis *a)
 {
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < nthresholds; i++)
-		json_object_set_new(object, threshold_list[i].name,
-				    json_real(*(const double *)((const char *)&a->thresholds + threshold_list[i].offset)));
+	for (size_t i = 0; i < nthresholds; i++) {
+		double value;
+
+		memcpy(&value, (const char *)&a->thresholds + threshold_list[i].offset, sizeof(value));
+		json_object_set_new(object, threshold_list[i].name, json_real(value));
+	}
 	return object;
 }
 

@@ -130,12 +130,11 @@ static void svg_frame(FILE *out, const struct analysis *a, const struct detail_f
 	       width = (f->end_ns - f->begin_ns) * scale;
 	const char *name = view_stacks_function(a, f->region);
 	unsigned y = top + f->depth * ROW;
+	unsigned layer = f->region < a->trace->regions.n ? a->trace->regions.v[f->region].layer : LAYER_OTHER;
 	char time[24];
 
 	words_seconds(time, sizeof(time), f->end_ns - f->begin_ns);
-	fprintf(out, "<rect class=l%u x=%.1f y=%u width=%.1f height=%d><title>",
-		f->region < a->trace->regions.n ? a->trace->regions.v[f->region].layer : LAYER_OTHER, x, y, width < 1 ? 1 : width,
-		ROW - 2);
+	fprintf(out, "<rect class=l%u x=%.1f y=%u width=%.1f height=%d><title>", layer, x, y, width < 1 ? 1 : width, ROW - 2);
 	escape_html(out, name);
 	fprintf(out, " %s</title></rect>", time);
 	if (width > 7.5 * strlen(name)) {
