@@ -237,6 +237,6 @@ const struct cli_command command_check = {
 	.usage = (const char *const []){ "", NULL },
 	.description = "Try everything that a recording needs of this kernel, its settings and the caller's privileges, and print "
 		"one line for each: ok; note (something cannot be recorded or costs more); or FAIL with the remedy.",
-	.statuses = "or 1 if recording is impossible",
+	.statuses = "also 1 if recording is impossible",
 	.run = run_check,
 };

@@ -293,6 +293,6 @@ const struct cli_command command_job = {
 		{ 0 }
 	},
 	.operand = "start|stop|status|version",
-	.statuses = "or 1 if the service refuses the request or does not answer",
+	.statuses = "also 1 if the service refuses the request or does not answer",
 	.run = run_job,
 };

@@ -42,7 +42,7 @@ const struct cli_option record_options[] = {
 	{ "summary", OPT_SUMMARY, "FILE", "Write the summary's text to FILE; 'none': do not write it", "stderr; nowhere with "
 		"--quiet" },
 	{ "report", OPT_REPORT, "[FILE]",
-	  "When the archive is written, write the text of 'ioprobe report' to FILE, in the format of its name (.html, .json, "
+	  "When the archive is written, write the output of 'ioprobe report' to FILE, in the format of its name (.html, .json, "
 		  ".sarif, .csv, else "
 	  "text)", "no report; without FILE: stderr" },
 	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too",

@@ -167,6 +167,7 @@ static int run_report(struct cli *cli)
 
 const struct cli_command command_report = {
 	.name = "report",
+	.statuses = "also 1 with --fail-on, if there is such a finding",
 	.summary = "Report the I/O problems of a run, their costs and possible savings",
 	.usage = (const char *const[]){ "[OPTION...] ARCHIVE", "--explain CODE", NULL },
 	.description =
