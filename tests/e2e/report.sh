@@ -30,6 +30,7 @@ planted X31 resize - - -- "$posix"
 planted X12 failing readonly.dat - -- "$posix"
 planted X35 mapped mapped.dat - note -- "$posix"        # always a note
 planted P07 unaligned_memory memory.dat - note -- "$posix"        # always a note
+contract unaligned_memory
 n=$(otf2-print "$TMP/unaligned_memory/trace/traces.otf2" | grep -c '"Unaligned buffer"')
 verdict "unaligned_memory, operations" "$([ "$n" = 128 ] || echo "$n have the attribute")"
 planted X27 creations - - -- "$posix"

@@ -81,6 +81,7 @@ int otf2_location_open(struct otf2_sink *s, const struct model *model, uint32_t 
 
 	if (location >= model->locations.n || model->locations.v[location].group >= model->groups.n)
 		return otf2_fail(s, -EINVAL, "%s: event of an undefined location %u", s->dir, location);
+	s->unaligned_ref = otf2_attribute_ref(model, ATTRIBUTE_UNALIGNED);
 	if (location >= s->nlocations) {
 		size_t n = model->locations.n > 2 * s->nlocations ? model->locations.n : 2 * s->nlocations;
 

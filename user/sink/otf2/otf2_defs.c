@@ -302,13 +302,20 @@ static void otf2_defs_define_comms(struct definitions *d)
 	}
 }
 
-static bool has_attribute(const struct model *model, uint32_t attribute)
+/* Number of attributes that are defined before ATTRIBUTE_UNALIGNED. */
+static uint32_t attributes_before(const struct model *model)
 {
-	if (attribute < ATTRIBUTE_ALWAYS)
-		return true;
-	if (attribute < ATTRIBUTE_SITES_END)
-		return model->call_sites || model->cpu_time;
-	return attribute < ATTRIBUTE_CPU_END ? model->cpu_time : model->buffer_alignment;
+	return model->cpu_time ? ATTRIBUTE_CPU_END : model->call_sites ? ATTRIBUTE_SITES_END : ATTRIBUTE_ALWAYS;
+}
+
+uint32_t otf2_attribute_ref(const struct model *model, enum otf2_attribute attribute)
+{
+	return attribute == ATTRIBUTE_UNALIGNED ? attributes_before(model) : attribute;
+}
+
+static bool has_attribute(const struct model *model, enum otf2_attribute attribute)
+{
+	return attribute == ATTRIBUTE_UNALIGNED ? model->buffer_alignment : attribute < attributes_before(model);
 }
 
 static void otf2_defs_define_attributes(struct definitions *d)
@@ -361,7 +368,7 @@ static void otf2_defs_define_attributes(struct definitions *d)
 			continue;
 		OTF2_StringRef name = string_ref(d, attributes[i].name), description = string_ref(d, attributes[i].description);
 
-		DEFINE(d, Attribute, i, name, description, attributes[i].type);
+		DEFINE(d, Attribute, otf2_attribute_ref(d->model, i), name, description, attributes[i].type);
 	}
 }
 

@@ -127,7 +127,7 @@ static OTF2_ErrorCode otf2_events_write_begin(struct otf2_sink *s, OTF2_EvtWrite
 	if (code == OTF2_SUCCESS && e->u.begin.variable)
 		code = OTF2_AttributeList_AddStringRef(a, ATTRIBUTE_VARIABLE, e->u.begin.variable - 1);
 	if (code == OTF2_SUCCESS && e->u.begin.unaligned)
-		code = OTF2_AttributeList_AddUint8(a, ATTRIBUTE_UNALIGNED, 1);
+		code = OTF2_AttributeList_AddUint8(a, s->unaligned_ref, 1);
 	if (code == OTF2_SUCCESS && e->u.begin.request)
 		code = OTF2_AttributeList_AddUint64(a, ATTRIBUTE_REQUEST, matching_id(s, e->u.begin.request));
 	if (code != OTF2_SUCCESS)

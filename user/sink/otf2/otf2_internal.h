@@ -45,7 +45,7 @@ enum otf2_attribute {
 	ATTRIBUTE_BEFORE, /* "Sleep before", since the thread's previous outermost call, if it is known; then */
 	ATTRIBUTE_BEFORE_DELAY, /* "Run delay before": absent if 0 */
 	ATTRIBUTE_CPU_END,
-	/* "Unaligned buffer", uint8 1, on IoOperationBegin; defined where the recorder looked at buffers */
+	/* "Unaligned buffer", uint8 1, on IoOperationBegin, where the recorder looked at buffers; its ref: otf2_attribute_ref() */
 	ATTRIBUTE_UNALIGNED = ATTRIBUTE_CPU_END,
 	ATTRIBUTE_COUNT,
 };
@@ -70,6 +70,7 @@ struct otf2_sink {
 	char *path;                     /* as passed to the library and to system calls */
 	OTF2_Archive *archive;
 	OTF2_AttributeList *attributes; /* reused; the library empties it with every event written */
+	uint32_t unaligned_ref;         /* of ATTRIBUTE_UNALIGNED, since the first location was opened */
 	struct otf2_location *locations;
 	size_t nlocations;
 	uint32_t *region_refs;          /* model region -> dense OTF2 ref in order of first use, REF_NONE if unused */
@@ -89,6 +90,9 @@ int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...) __attr
 
 /* The same with the library's description of code; action completes "cannot …". */
 int otf2_fail_library(struct otf2_sink *sink, OTF2_ErrorCode code, const char *action);
+
+/* Returns the ref of an attribute in the archive of a model, whose options are known: refs have no gaps. */
+uint32_t otf2_attribute_ref(const struct model *model, enum otf2_attribute attribute);
 
 /* Opens the location's writer if it has none and marks it as kept. */
 int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32_t location);
