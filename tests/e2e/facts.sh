@@ -3,9 +3,7 @@
 # Static facts of files and of the objects inside them: hints, views and implementation of MPI-IO, layout, filters and fill
 # of datasets and variables; in the archive, its summary, and a merged archive.
 . "$(dirname "$0")/../lib/e2e.sh"
-
-# fact PATTERN NAME: all values of a property of files, as an expression.
-fact() { echo "[v for v in prop('$1', '$2') if v is not None]"; }
+. "$TESTS/lib/facts.sh"
 
 # of_hints NAME IMPLEMENTATION LAUNCHER...: what was asked, what the library says is in use (as the program printed it), the view.
 of_hints() {
@@ -56,29 +54,6 @@ verdict "datasets, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$
 contract datasets
 lost_nothing datasets
 
-# all_of NAME: true of the recording's archive and of one merged from it. Another process has asked for the facts of g/packed.
-all_of() {
-	local h5="*/data/d.h5" nc="*/data/n.nc"
-	expect "$1" "$(fact "$h5" 'HDF5 plain: Layout') == ['contiguous'] and $(fact "$h5" 'HDF5 plain: Chunk Shape') == []" \
-		"$(fact "$h5" 'HDF5 plain: Filters') == ['none'] and $(fact "$h5" 'HDF5 plain: Fill Time') == ['if-set']" \
-		"$(fact "$h5" 'HDF5 g/packed: Layout') == ['chunked'] and $(fact "$h5" 'HDF5 g/packed: Chunk Shape') == ['4,8']" \
-		"$(fact "$h5" 'HDF5 g/packed: Filters') == ['shuffle, deflate']" \
-		"$(fact "$h5" 'HDF5 g/packed: Deflate Level') == ['5']" \
-		"$(fact "$h5" 'HDF5 g/packed: Fill Value') == ['set'] and $(fact "$h5" 'HDF5 g/packed: Fill Time') == ['never']" \
-		"$(fact "$h5" 'HDF5 many: Chunk Shape') == ['3,5'] and $(fact "$h5" 'HDF5 many: Filters') == ['none']" \
-		"$(fact "$h5" 'HDF5 many: Chunk Cache') == ['1234567']" \
-		"$(fact "$h5" 'HDF5 many: Chunk Cache Slots') == ['521']" \
-		"$(fact "$h5" 'HDF5: Alignment') == ['4096'] and $(fact "$h5" 'HDF5: Alignment Threshold') == ['512']" \
-		"$(fact "$nc" 'netCDF field: Chunk Shape') == ['2,16'] and $(fact "$nc" 'netCDF field: Fill Mode') == ['no-fill']" \
-		"$(fact "$nc" 'netCDF packed: Deflate Level') == ['3'] and $(fact "$nc" 'netCDF packed: Shuffle') == ['yes']" \
-		"$(fact "$nc" 'netCDF line: Layout') == ['contiguous'] and $(fact "$nc" 'netCDF line: Chunk Shape') == []" \
-		"$(fact "$nc" 'HDF5 field: Chunk Shape') == ['2,16'] and $(fact "$nc" 'HDF5 field: Fill Time') == ['never']" \
-		"$(fact "$nc" 'HDF5 packed: Filters') == ['shuffle, deflate']" \
-		"$(fact "$nc" 'HDF5 line: Layout') == ['contiguous']" \
-		"all($(fact "$nc" '@: Hint cb_buffer_size' | sed "s/'@/l + '/") == ['1048576']
-			for l in ('netCDF', 'HDF5', 'MPI-IO'))" \
-		"len($(fact "$nc" 'MPI-IO: Implementation')) == 1"
-}
 all_of datasets
 # Fill values are written below the call that creates the dataset, and are all that is written there.
 expect datasets "sum(c.written for c in select('*write*', path='*/data/d.h5') if 'H5Dcreate2' in c.above()) == 64 * 1024 * 4" \

@@ -9,6 +9,7 @@ if [ -z "${IOPROBE_TEST_NAMESPACE:-}" ]; then
 fi
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$TESTS/lib/hosts.sh"
+. "$TESTS/lib/facts.sh"
 for tool in mpirun ip nsenter; do have $tool || { skip all "no $tool"; exit 0; }; done
 
 # ---- the recordings ----
@@ -124,6 +125,29 @@ if [ -x "$P/parallel_nc" ]; then
 		"len([h for h in trace.handles if h.io_paradigm.identification == 'netCDF' and h.file.name.endswith('/a.nc')]) == 2"
 	grep -q 'all [0-9]* collective opens and closes agree' "$TMP/netcdf/out"
 	verdict "netCDF, collective operations agree with the clocks" "$([ $? = 0 ] || grep clocks "$TMP/netcdf/out")"
+fi
+
+# Static facts of files that two nodes share: one made a dataset, the other opened it and asked; both use the netCDF file.
+if [ -x "$P/facts" ]; then
+	mkdir "$TMP/shared/data"
+	hosts_agent "$IOPROBE" --shared-mount "$TMP/shared" -o "$TMP/facts-\$host" --
+	hosts_mpirun 2 "$P/facts" "$TMP/shared/data"
+	verdict "facts, job" "$([ $? = 0 ] || tail -n 3 "$TMP/mpirun.err")"
+	wait_for_line "$TMP/n1.err" 'records lost'
+	wait_for_line "$TMP/n2.err" 'records lost'
+	merge facts "$TMP/facts-n1" "$TMP/facts-n2"
+	contract facts
+	all_of facts
+	expect facts "len(prop('*/data/d.h5', 'HDF5 g/packed: Layout')) == len(prop('*/data/n.nc', 'MPI-IO: Implementation')) == 1"
+	verdict "facts, each node has some" "$(for n in n1 n2; do
+		otf2-print -G "$TMP/facts-$n/traces.otf2" | grep -q 'IO_FILE_PROPERTY.*HDF5 g/packed: Layout' || echo "none in $n"
+	done)"
+	verdict "facts, JSON" "$(limited 20 "$PYTHON" -c 'import json, sys
+files = json.load(open(sys.argv[1]))["files"]
+found = [(fact["object"], fact["values"]) for file in files if (file["path"] or "").endswith("/d.h5") for fact in file["facts"]
+         if fact["name"] == "Layout" and fact["object"] in ("g/packed", "plain")]
+print("" if sorted(found) == [("g/packed", ["chunked"]), ("plain", ["contiguous"])] else found)' \
+		"$TMP/facts/trace/summary.json" 2>&1)"
 fi
 
 # Communicators of many makes, most of them over both hosts: one each, of all its members, and so are the handles on them.
