@@ -90,27 +90,37 @@ mpi_collective_by_aio() {
 		"$(grep -E 'requests of asynchronous|belong to no recorded' "$TMP/mpi_collective_by_aio/out")"
 }
 
-# ROMIO writes in the ranks' own threads, below the collective call.
-mpi_collective_by_romio() {
-	local name=mpi_collective_by_romio
-	fresh $name >/dev/null
-	record $name -- mpirun --mca io ^ompio -n 2 "$P/ior" MPIIO-C "$TMP/$name/data/file" 1 33554432 33554432
+# mpi_collective NAME IMPLEMENTATION LAUNCHER... PROGRAM: a collective write of 64 MiB by two ranks, and the read of it: exact bytes
+# in both layers, every system call that moves them below the collective call, and who carried it out. How many system calls those
+# are is the library's affair.
+mpi_collective() {
+	local name=$1 file="'*/data/file'" all=MPI_File_write_at_all both='(33554432, 33554432, True)] * 2'
+	[ -x "${*: -1}" ] && have "$3" || { skip "$name" "no $3, or no program for it"; return; }
+	fresh "$name" >/dev/null
+	record "$name" -- "${@:3}" "$TMP/$name/data/file" 33554432
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$name")")"
-	contract $name && expect $name "layer_bytes('POSIX', '*/data/file') == [67108864, 67108864]" \
-		"sum(c.written for c in select('*write*', path='*/data/file')
-			if c.layer == 'POSIX' and 'MPI_File_write_at_all' in c.above()) == 67108864"
-	lost_nothing $name
+	contract "$name" && expect "$name" "prop($file, 'MPI-IO: Implementation') == ['$2']" \
+		"layer_bytes('POSIX', $file) == [67108864, 67108864] == layer_bytes('MPI-IO', $file)" \
+		"[(c.asked, c.written, c.collective) for c in select('$all')] == [$both" \
+		"[(c.asked, c.read, c.collective) for c in select('${all/write/read}')] == [$both" \
+		"{tuple(c.above()) for c in select('*write*', path=$file) if c.layer == 'POSIX'} == {('$all',)}" \
+		"({tuple(c.above()) for c in select('*read*', path=$file) if c.layer == 'POSIX' and c.read}
+			== {('${all/write/read}',)})"
+	lost_nothing "$name"
 }
 
 if have mpirun; then
 	mpi_requests
-	mpi_collective_by_romio
+	mpi_collective mpi_collective_by_romio ROMIO mpirun --mca io ^ompio -n 2 "$P/collective_write"
+	mpi_collective mpi_collective_by_ompio OMPIO mpirun --mca io ompio --mca fcoll dynamic -n 2 "$P/collective_write"
 	mpi_collective_by_aio
 	mpi_attached
 	mpi_storm
 else
 	skip mpi_requests "no mpirun"
 fi
+
+mpi_collective mpi_collective_by_mpich ROMIO mpirun.mpich -n 2 "$P/mpich/collective_write"
 
 aio() {
 	fresh aio >/dev/null

@@ -22,7 +22,8 @@ OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes nczarr) \
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so liblate_setsid.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,collective facts cover_mpiio cover_hdf5 cover_netcdf comms monc)
-PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes hints) $(if $(MPICC_MPICH),$(P)/mpich/mpi_sizes $(P)/mpich/hints)
+PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes hints collective_write)
+PROGRAMS += $(if $(MPICC_MPICH),$(addprefix $(P)/mpich/,mpi_sizes hints collective_write))
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi collectives)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
 PROGRAMS += $(if $(wildcard /usr/include/tbb/task.h),$(P)/coroutines_tbb $(P)/tbb_tasks)
@@ -189,12 +190,12 @@ $(P)/cover_hdf5 $(P)/coroutines_mpi $(P)/collective $(P)/facts $(P)/h5bench: $(P
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) $(if $(filter collective facts,$(@F)),$(call lazy,NETCDF_CFLAGS)) -o $@ $< \
 		$(call lazy,HDF5_LIBS) $(if $(filter collective facts,$(@F)),$(call lazy,NETCDF_LIBS))
 
-$(P)/mdtest $(P)/mpi_sizes $(P)/hints $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm $(P)/collectives: $(P)/%: tests/programs/%.c
+$(P)/mdtest $(P)/mpi_sizes $(P)/hints $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm $(P)/collectives $(P)/collective_write: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<
 
-$(P)/mpich/mpi_sizes $(P)/mpich/hints: $(P)/mpich/%: tests/programs/%.c
+$(P)/mpich/mpi_sizes $(P)/mpich/hints $(P)/mpich/collective_write: $(P)/mpich/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC_MPICH) $(PROGRAM_CFLAGS) -o $@ $<
