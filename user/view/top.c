@@ -15,6 +15,7 @@
 
 #define FIXED_LINES 11 /* headings, lines for others and what is missing, and empty lines between the tables */
 #define MOUNT_LINES 4
+#define LEAST_ROOM 10 /* for processes and files, where classes and sizes are shown, too */
 
 struct top {
 	struct live_output output; /* first member: the public interface */
@@ -92,6 +93,57 @@ static void print_layers(const struct top *t, double seconds)
 			top_rate(l->counts.bytes_read, seconds, read, sizeof(read)),
 			top_rate(l->counts.bytes_written, seconds, written, sizeof(written)), l->calls.time_ns / 1e9);
 	}
+}
+
+/* At most 6 characters. */
+static const char *top_count(uint64_t n, char *text, size_t len)
+{
+	static const char units[] = " kMGTPE";
+	size_t unit = 0;
+
+	for (; n > 99999; n /= 1000)
+		unit++;
+	snprintf(text, len, unit ? "%llu%c" : "%llu", (unsigned long long)n, units[unit]);
+	return text;
+}
+
+static void print_classes(const struct top *t, double seconds)
+{
+	fputs("\ncalls/s ", t->out);
+	for (int i = 0; i < MODEL_CLASSES; i++)
+		fprintf(t->out, " %8s", summary_class_name(i));
+	for (size_t k = 0; k < t->sums.nlayers; k++) {
+		const struct sums_layer *l = &t->sums.layers[k];
+
+		fprintf(t->out, "\n%-8.8s", l->name);
+		for (int i = 0; i < MODEL_CLASSES; i++)
+			fprintf(t->out, " %8.0f", l->calls.classes[i].calls / seconds);
+	}
+	fputc('\n', t->out);
+}
+
+/* Operations of the interval by the most that they moved. */
+static void print_sizes(const struct top *t)
+{
+	char text[40];
+
+	fputs("\nup to   ", t->out);
+	for (int i = 0; i < SUMMARY_SIZES - 1; i++) {
+		uint64_t limit = summary_size_limit(i);
+		char unit = limit >= 1 << 30 ? 'G' : limit >= 1 << 20 ? 'M' : limit >= 1 << 10 ? 'K' : 'B';
+
+		fprintf(t->out, " %5llu%c",
+			(unsigned long long)(limit >> (unit == 'G' ? 30 : unit == 'M' ? 20 : unit == 'K' ? 10 : 0)), unit);
+	}
+	fputs("   more", t->out);
+	for (size_t k = 0; k < t->sums.nlayers; k++) {
+		const struct summary_sizes *sizes = &t->sums.layers[k].calls.sizes;
+
+		fprintf(t->out, "\n%-8.8s", t->sums.layers[k].name);
+		for (int i = 0; i < SUMMARY_SIZES; i++)
+			fprintf(t->out, " %6s", top_count(sizes->read[i] + sizes->written[i], text, sizeof(text)));
+	}
+	fputc('\n', t->out);
 }
 
 /* Returns the end of a path, which is more informative than its beginning. */
@@ -174,11 +226,14 @@ static int top_interval(struct live_output *output, const struct live_interval *
 {
 	struct top *t = (struct top *)output;
 	double seconds = (i->end_ns - i->begin_ns) / 1e9;
-	size_t fixed = FIXED_LINES + MOUNT_LINES + t->sums.nlayers, room = t->lines > fixed ? t->lines - fixed : 2;
+	size_t fixed = FIXED_LINES + MOUNT_LINES + t->sums.nlayers, more = 4 + 2 * t->sums.nlayers, room;
+	bool large = t->lines >= fixed + more + LEAST_ROOM;
 	time_t begin = i->begin_ns / 1000000000;
 	char clock[32] = "";
 	struct tm tm;
 
+	fixed += large ? more : 0;
+	room = t->lines > fixed ? t->lines - fixed : 2;
 	if (localtime_r(&begin, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	if (t->clear)
@@ -186,6 +241,10 @@ static int top_interval(struct live_output *output, const struct live_interval *
 	fprintf(t->out, "%.*s  %s + %g s  %llu open calls, %.1f s behind\n", (int)t->columns - 52, t->host ?: "", clock, seconds,
 		(unsigned long long)i->open_calls, i->lag_ns / 1e9);
 	print_layers(t, seconds);
+	if (large) {
+		print_classes(t, seconds);
+		print_sizes(t);
+	}
 	print_processes(t, room / 2);
 	top_print_files(t, seconds, room - room / 2);
 	print_mounts(t, seconds);
