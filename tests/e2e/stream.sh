@@ -69,6 +69,13 @@ queries() {
 		        print("no rows:", query)
 		if len(found) < 3:
 		    print(len(found), "queries in the guide")
+		# rank r of a job over time, without a look at other ranks' rows (the paper's index job_rank_time)
+		for table, time in (("calls", "interval"), ("operations", "interval"), ("event", "time_ns")):
+		    plan = db.execute(f"EXPLAIN QUERY PLAN SELECT * FROM {table} JOIN process USING (process) WHERE rank = 1 "
+		        f"AND {time} BETWEEN 5 AND 9").fetchall()
+		    wanted = re.compile(f"SEARCH {table} .*\\(process=\\? AND {time}>\\? AND {time}<\\?\\)")
+		    if not any(wanted.search(row[3]) for row in plan):
+		        print(f"rows of a rank in {table}: {plan}")
 	E
 	)
 	verdict "parallel, example queries" "$text"
