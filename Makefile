@@ -106,6 +106,11 @@ check-servers:		## Prometheus and VictoriaMetrics scrape a recording; queries of
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)IOPROBE=$(B)/ioprobe tests/servers/run
 
+.PHONY: check-stream
+check-stream: all	## followers, reader and collector that are killed or stall, of 4 nodes with 100000 files each (FILES, NODES, KILLS, SEED=n; root)
+	$(Q)dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && IOPROBE=$(CURDIR)/$(B)/ioprobe FILES=$${FILES:-100000} NODES=$${NODES:-4} KILLS=$${KILLS:-8} \
+		/usr/bin/python3 tests/lib/follow_many.py $$dir
+
 .PHONY: demo
 demo:			## install what the demo needs, trace a parallel netCDF program and show the result
 	$(Q)tools/install-deps.sh

@@ -8,11 +8,13 @@ store by followers that are killed KILLS (3) times, and to lines by one whose re
 summary, field by field, and to what the program did. SEED=n repeats the moments. Prints "ok NAME" or "not ok NAME: reason" for
 each; status 1 if one is not ok. Needs root; IOPROBE names the program."""
 import collections
+import concurrent.futures
 import contextlib
 import json
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -189,33 +191,43 @@ def run(directory, nodes, collector):
         killer.join()
 
 
+def verify(nodes, collector):
+    """Whether any is not ok. Comparing takes most of the time: several at once."""
+    failed, compared = False, []
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        for node in nodes:
+            name = f"node {node.number} of {NODES}, {FILES} files"
+            streams = {"store": node.store, "lines": node.lines, **({"collected": collector.store} if collector else {})}
+            compared += [(f"{name}, {what}", pool.submit(conservation.differences, stream, f"{node.trace}/summary.json"))
+                         for what, stream in streams.items()]
+            failed |= verdict(f"{name}, followers and reader", node.errors)
+            failed |= verdict(f"{name}, what the program did", node.compare_with_program())
+            failed |= verdict(f"{name}, followers were killed, the reader stalled",
+                              [] if node.killed["store"] and node.killed["pauses"] else [str(node.killed)])
+        for name, result in compared:
+            failed |= verdict(name, result.result())
+    return failed
+
+
 def main():
-    directory, failed = os.path.abspath(sys.argv[1]), 0
+    directory, failed = os.path.abspath(sys.argv[1]), False
     moments = random.Random(SEED)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))     # the collector is ended, too
     nodes = [Node(directory, number, random.Random(moments.random())) for number in range(1, NODES + 1)]
     os.chmod(directory, 0o755)
     collector = Collector(directory) if NODES > 1 else None
     try:
         run(directory, nodes, collector)
-        for node in nodes:
-            summary, name = f"{node.trace}/summary.json", f"node {node.number} of {NODES}, {FILES} files"
-            failed += verdict(f"{name}, followers and reader", node.errors)
-            failed += verdict(f"{name}, what the program did", node.compare_with_program())
-            failed += verdict(f"{name}, followers were killed, the reader stalled",
-                              [] if node.killed["store"] and node.killed["pauses"] else [str(node.killed)])
-            for what, stream in (("store", node.store), ("lines", node.lines)):
-                failed += verdict(f"{name}, {what}", conservation.differences(stream, summary))
-            if collector:
-                failed += verdict(f"{name}, collected", conservation.differences(collector.store, summary))
         if collector:
-            failed += verdict("the collector was killed", [] if collector.kills else ["never"])
+            failed |= verdict("the collector was killed", [] if collector.kills else ["never"])
             print(f"killed: {sum(node.killed['store'] for node in nodes)} followers of stores, "
                   f"{sum(node.killed['collected'] for node in nodes)} of the collector, the collector {collector.kills} times; "
-                  f"{sum(node.killed['pauses'] for node in nodes)} pauses of readers (SEED={SEED})")
+                  f"{sum(node.killed['pauses'] for node in nodes)} pauses of readers (SEED={SEED})", flush=True)
+        failed |= verify(nodes, collector)
     finally:
         if collector:
             collector.end()
-    sys.exit(bool(failed))
+    sys.exit(failed)
 
 
 main()
