@@ -32,6 +32,7 @@ enum {
 struct lov_reading {
 	struct lov_layout *layout;
 	unsigned allocated;             /* components */
+	bool unallocated;               /* there are others: they get a size, count and pool when they are written to */
 	bool pools_differ;
 	uint32_t devices[DEVICES_MAX];  /* that are in layout.devices */
 	size_t ndevices;
@@ -179,6 +180,7 @@ static int lov_read_composite(struct lov_reading *r, const char *data, size_t le
 			ret = lov_read_stripes(r, data + offset, size, true);
 		else
 			lov_append(r->layout->components, sizeof(r->layout->components), "not allocated");
+		r->unallocated |= !(flags & COMPONENT_ALLOCATED);
 	}
 	return ret;
 }
@@ -199,5 +201,9 @@ int lov_layout_parse(const void *attribute, size_t len, struct lov_layout *layou
 		ret = -ENODATA;
 	if (ret)
 		*layout = (struct lov_layout){ 0 };
+	if (r.unallocated) {
+		layout->stripe_bytes = layout->stripe_count = 0;
+		layout->pool[0] = 0;
+	}
 	return ret;
 }

@@ -11,7 +11,8 @@
 
 #define LOV_ATTRIBUTE "lustre.lov"
 
-/* What is not the same in all allocated components is 0. A text that is too long ends with "...". */
+/* What is not the same in all components is 0, and so it is where some are not allocated yet: the file has no such property, and what
+ * those get is not known. A text that is too long ends with "...". */
 struct lov_layout {
 	uint64_t stripe_bytes;
 	uint32_t stripe_count;
