@@ -107,6 +107,7 @@ static const struct { enum kernel_map map; size_t key_len, at; } keyed[] = {
 	{ MAP_WITHHELD, sizeof(struct iop_process_key), offsetof(struct iop_process_key, recording) },
 	{ MAP_REQUESTS, sizeof(struct iop_request_key), offsetof(struct iop_request_key, process.recording) },
 	{ MAP_LOOKED_AT, sizeof(struct iop_file_key), offsetof(struct iop_file_key, recording) },
+	{ MAP_EXCLUDED_OF, sizeof(struct iop_excluded_key), offsetof(struct iop_excluded_key, recording) },
 };
 
 static bool is_left(const struct programs *programs, const char *key, size_t at)

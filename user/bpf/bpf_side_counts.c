@@ -102,7 +102,7 @@ int bpf_side_excluded(const struct bpf_side *kernel, size_t layer, enum iop_filt
 int bpf_side_excluded_each(const struct bpf_side *kernel,
 			   int (*fn)(void *arg, const struct iop_excluded_key *key, const struct iop_excluded *sum), void *arg)
 {
-	int cpus = libbpf_num_possible_cpus(), fd = bpf_side_map(kernel, MAP_LEFT_OUT_OF), err = 0;
+	int cpus = libbpf_num_possible_cpus(), fd = bpf_side_map(kernel, MAP_EXCLUDED_OF), err = 0;
 	struct iop_excluded *per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL, sum;
 	struct iop_excluded_key key, next, *last = NULL;
 
@@ -127,26 +127,11 @@ int bpf_side_excluded_remove(const struct bpf_side *kernel, const struct iop_exc
 
 	if (!per_cpu)
 		return -ENOMEM;
-	err = bpf_map_lookup_and_delete_elem(bpf_side_map(kernel, MAP_LEFT_OUT_OF), key, per_cpu);
+	err = bpf_map_lookup_and_delete_elem(bpf_side_map(kernel, MAP_EXCLUDED_OF), key, per_cpu);
 	if (!err)
 		*sum = bpf_side_excluded_sum(per_cpu, cpus);
 	free(per_cpu);
 	return err;
-}
-
-/* Of recordings that had the slot before. */
-static void bpf_side_excluded_clear(const struct bpf_side *kernel)
-{
-	int fd = bpf_side_map(kernel, MAP_LEFT_OUT_OF);
-	struct iop_excluded_key key, next;
-	bool more = !bpf_map_get_next_key(fd, NULL, &key);
-
-	for (int i = 0; i < 2 * IOP_MAX_EXCLUDED && more; i++) {
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		if ((key.recording & IOP_RECORDING_SLOT) == bpf_side_slot(kernel))
-			bpf_map_delete_elem(fd, &key);
-		key = next;
-	}
 }
 
 int bpf_side_clear_counts(const struct bpf_side *kernel)
@@ -162,6 +147,5 @@ int bpf_side_clear_counts(const struct bpf_side *kernel)
 	for (key = first; key < first + facts->layers * IOP_FILTERS && !err; key++)
 		err = bpf_map_update_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, zeros, BPF_ANY);
 	free(zeros);
-	bpf_side_excluded_clear(kernel);
 	return err;
 }

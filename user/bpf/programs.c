@@ -242,7 +242,7 @@ static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 		[MAP_HOLD_WORKS] = skel->maps.hold_works, [MAP_LOOKED_AT] = skel->maps.looked_at,
 		[MAP_MAPPED_FILES] = skel->maps.mapped_files, [MAP_PROCESSES] = skel->maps.processes,
 		[MAP_SITE_RULES] = skel->maps.site_rules, [MAP_SITE_ASKS] = skel->maps.site_asks,
-		[MAP_SITE_PYTHONS] = skel->maps.site_pythons, [MAP_LEFT_OUT_OF] = skel->maps.excluded_of,
+		[MAP_SITE_PYTHONS] = skel->maps.site_pythons, [MAP_EXCLUDED_OF] = skel->maps.excluded_of,
 		[MAP_SITE_NODES] = skel->maps.site_nodes, [MAP_SITE_CODES] = skel->maps.site_codes,
 		[MAP_WITHHELD] = skel->maps.withheld,
 	};

@@ -141,17 +141,22 @@ static int excluded_note_process(void *arg, const struct iop_excluded_key *key, 
 	return 0;
 }
 
-/* Processes that have ended make room: in the kernel, too. */
+/* Processes that have ended make room: in the kernel, too. What could not be removed there would be counted anew if it was
+ * forgotten here. */
 static void excluded_drop_ended(struct excluded *excluded)
 {
 	struct noted_process *p, *next;
 	struct iop_excluded now;
+	int err;
 
 	HASH_ITER(hh, excluded->processes, p, next) {
 		if (!kill(p->key.tgid, 0) || errno != ESRCH)
 			continue;
-		if (!bpf_side_excluded_remove(excluded->kernel, &p->key, &now))
+		err = bpf_side_excluded_remove(excluded->kernel, &p->key, &now);
+		if (!err)
 			excluded_note_increase(excluded, p->key.layer, p->key.filter, p->key.tgid, &now, &p->noted);
+		else if (err != -ENOENT)
+			continue;
 		HASH_DEL(excluded->processes, p);
 		free(p);
 	}
