@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "proc/launch.h"
+#include "capture/stripes_reader.h"
 #include "cmd/cli.h"
 #include "parse/parse.h"
 #include "service/job_recorder.h"
@@ -20,6 +21,7 @@ static const struct { const char *name; int (*run)(int argc, char **argv); } int
 	{ RECORDER_COMMAND, job_recorder_main },
 	{ PARSE_COMMAND, parse_process_main },
 	{ FOLLOWER_COMMAND, follower_main },
+	{ STRIPES_COMMAND, stripes_reader_main },
 };
 
 /* If a standard stream is closed, the next opened file gets its number and messages would be written into it. A launched program

@@ -81,6 +81,9 @@ striped() {
 	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/$1")")"
 	verdict "$name, asked" \
 		"$(grep -qx 'composite:1 damaged:1 none:1 plain:1 pooled:1' "$TMP/$1/stdout" || cat "$TMP/$1/stdout")"
+	# CAP_DAC_READ_SEARCH and CAP_SYS_PTRACE; the socket is 3, the file 4 or 5; no BPF map is mapped
+	verdict "$name, the reader's rights" \
+		"$(tail -n +2 "$TMP/$1/stdout" | grep -vxE '80004 80004 0 1 / /dev/null /dev/null /dev/null [45] 0')"
 	contract "$1"
 	of() { echo "prop($(sed "s/@/$1/" <<<"$f"), 'Stripe $2') == [$3]"; }
 	expect "$1" "$(of plain Size 1048576)" "$(of plain Count 4)" "$(of plain Devices "'3,7,1,2'")" "$(of plain Pool None)" \

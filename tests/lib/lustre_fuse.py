@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """lustre_fuse.py DIRECTORY open|closed: in a mount namespace of its own, mounts a file system on DIRECTORY whose files have
 Lustre's attribute lustre.lov, by the kernel's FUSE protocol. A child writes a block to each file, and then waits until somebody has
-asked for the attribute of every file, with the files open or closed. Prints the names that were asked for, and how often.
+asked for the attribute of every file, with the files open or closed. Prints the names that were asked for, and how often; then what
+the process that asked had: capabilities, NoNewPrivs, directory, descriptors, and mappings of BPF maps.
 
 It is no Lustre: the attributes are built here, from the structures of Lustre's public header."""
 import ctypes
@@ -43,11 +44,22 @@ FILES = {
 }
 
 
+def rights_of(pid):
+    """Of a process that waits for our answer."""
+    with open(f"/proc/{pid}/status") as status:
+        facts = dict(line.split(":\t", 1) for line in status if ":\t" in line)
+    files = {int(fd): os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    with open(f"/proc/{pid}/maps") as maps:
+        mapped = sum("anon_inode:" in line for line in maps)
+    return (f"{int(facts['CapPrm'], 16):x} {int(facts['CapEff'], 16):x} {int(facts['CapInh'], 16):x} {int(facts['NoNewPrivs'])} "
+            f"{os.readlink(f'/proc/{pid}/cwd')} {' '.join(files[fd] for fd in range(3))} {max(files)} {mapped}")
+
+
 class Server:
     """A flat directory; files are made by CREATE and keep their size only."""
 
     def __init__(self, fuse):
-        self.fuse, self.sizes, self.asked = fuse, {}, {}
+        self.fuse, self.sizes, self.asked, self.rights = fuse, {}, {}, set()
         self.names = {number: name for number, name in enumerate(FILES, 2)}
         self.all_asked = threading.Event()
 
@@ -109,7 +121,9 @@ class Server:
                 message = os.read(self.fuse, 1 << 18)
             except OSError:                     # unmounted
                 return
-            _, opcode, unique, node = struct.unpack_from("=IIQQ", message)
+            _, opcode, unique, node, _, _, pid = struct.unpack_from("=IIQQIII", message)
+            if opcode == 22 and message[48:].startswith(b"lustre.lov"):
+                self.rights.add(rights_of(pid))
             answer = self.answer(opcode, node, message[40:])
             if answer is None:
                 continue
@@ -152,6 +166,7 @@ def main():
     server.all_asked.wait(LIMIT_S)
     os.close(gone)
     print(*sorted(f"{name}:{n}" for name, n in server.asked.items()))
+    print(*server.rights, sep="\n")
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 

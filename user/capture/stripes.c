@@ -1,44 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The file is opened with O_PATH, by the descriptor of the process, else by its path in the mount namespace of the process, else by
- * the same path in the recorder's: nothing waits on a FIFO or a lease, no position, lock or open file description is shared, and
- * no symbolic link is followed. Device and inode must equal what the kernel reported for the open file.
+ * The recorder's side: which files are asked for, and the notes of what was answered. The reading process is a new program
+ * (stripes_reader.c): a copy of the recorder would keep its BPF maps mapped while a file system does not answer.
  */
 #include "capture/stripes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "bpf/rings.h"
-#include "capture/lov.h"
 #include "capture/notes.h"
+#include "capture/stripes_reader.h"
 #include "util/hash.h"
 
 #define MAGIC_LUSTRE 0x0bd00bd0u
 #define MAGIC_VARIABLE "IOPROBE_LUSTRE_MAGIC"   /* of another file system that has such attributes, for tests */
 #define FILES_MAX 1000000       /* that are remembered, 64 bytes each; beyond that nothing more is read */
-#define BACKLOG_MAX 4096        /* requests; a file that found no place is taken at its next use */
+#define BACKLOG_MAX 4096        /* requests; a file that found no place is taken when it is described again */
 #define FINISH_MS 1000
-#define PATH_ROOM 4096
-
-struct stripes_file { uint32_t dev_major, dev_minor; uint64_t ino; };
-
-/* Messages over a socket that keeps their bounds. A request is as long as its path. */
-struct stripes_request { struct stripes_file file; pid_t tgid, tid; int32_t fd; char path[PATH_ROOM]; };
-struct stripes_reply { struct stripes_file file; int32_t error; struct lov_layout layout; };
 
 struct stripes_seen { struct stripes_file file; UT_hash_handle hh; };
 
@@ -52,95 +41,6 @@ struct stripes {
 	struct stripes_queued *first, **end;
 	size_t queued, asked;           /* asked: sent and not answered */
 };
-
-/* ---- in the reading process: a copy of one thread of the recorder, so nothing that takes a lock ---- */
-
-static bool stripes_is_file(int fd, const struct stripes_file *file)
-{
-	struct statx st;
-
-	return fd >= 0 && !syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE, &st) &&
-	       S_ISREG(st.stx_mode) && st.stx_dev_major == file->dev_major && st.stx_dev_minor == file->dev_minor &&
-	       st.stx_ino == file->ino;
-}
-
-/* Closes what is not the file. */
-static int stripes_checked(int fd, const struct stripes_file *file)
-{
-	if (stripes_is_file(fd, file))
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static int stripes_open_below(const char *root, const struct stripes_request *q)
-{
-	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	int fd, top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (top < 0)
-		return -1;
-	fd = syscall(SYS_openat2, top, q->path, &how, sizeof(how));
-	close(top);
-	return stripes_checked(fd, &q->file);
-}
-
-static int stripes_open(const struct stripes_request *q)
-{
-	char name[64];
-	int fd = -1;
-
-	if (q->fd >= 0) {
-		snprintf(name, sizeof(name), "/proc/%d/task/%d/fd/%d", q->tgid, q->tid, q->fd);
-		fd = stripes_checked(open(name, O_PATH | O_CLOEXEC), &q->file);
-	}
-	if (fd < 0 && q->path[0]) {
-		snprintf(name, sizeof(name), "/proc/%d/root", q->tgid);
-		fd = stripes_open_below(name, q);
-	}
-	return fd < 0 && q->path[0] ? stripes_open_below("/", q) : fd;
-}
-
-/* fgetxattr(2) refuses descriptors made with O_PATH. */
-static void stripes_read(const struct stripes_request *q, struct stripes_reply *reply)
-{
-	static char attribute[65536];
-	int fd = stripes_open(q);
-	char name[64];
-	ssize_t len;
-
-	*reply = (struct stripes_reply){ .file = q->file, .error = ENOENT };
-	if (fd < 0)
-		return;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	len = getxattr(name, LOV_ATTRIBUTE, attribute, sizeof(attribute));
-	reply->error = len < 0 ? errno : -lov_layout_parse(attribute, len, &reply->layout);
-	close(fd);
-}
-
-/* It must keep no probe, map or ring of the recorder open. */
-static void stripes_serve(int socket, pid_t recorder)
-{
-	static struct stripes_request request;
-	static struct stripes_reply reply;
-	ssize_t len;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != recorder || dup2(socket, STDERR_FILENO + 1) < 0 || syscall(SYS_close_range, STDERR_FILENO + 2, ~0u, 0))
-		_exit(1);
-	socket = STDERR_FILENO + 1;
-	while ((len = recv(socket, &request, sizeof(request) - 1, 0)) >= (ssize_t)offsetof(struct stripes_request, path)) {
-		((char *)&request)[len] = 0;
-		stripes_read(&request, &reply);
-		if (send(socket, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
-			break;
-	}
-	_exit(0);
-}
-
-/* ---- in the recorder ---- */
 
 struct stripes *stripes_create(void)
 {
@@ -186,17 +86,41 @@ void stripes_destroy(struct stripes *s)
 	free(s);
 }
 
+/* Returns the process, or -1. Nothing of the recorder is open or mapped in it. */
+static pid_t stripes_spawn(int socket)
+{
+	char *argv[] = { "ioprobe", STRIPES_COMMAND, NULL }, *envp[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	pid_t pid;
+	int err;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, socket, STRIPES_SOCKET_FD);
+	for (int fd = 0; fd < STRIPES_SOCKET_FD; fd++)
+		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	/* in a session of its own: the recorder handles the terminal's ^C */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	err = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv, envp);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return err ? -1 : pid;
+}
+
 static void stripes_begin_process(struct stripes *s)
 {
-	pid_t recorder = getpid();
 	int pair[2];
 
 	s->pid = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return;
-	s->pid = fork();
-	if (!s->pid)
-		stripes_serve(pair[1], recorder);
+	s->pid = stripes_spawn(pair[1]);
 	close(pair[1]);
 	s->socket = pair[0];
 	if (s->pid < 0)
