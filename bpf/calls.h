@@ -109,6 +109,14 @@ static __always_inline struct frame *frame_at(struct thread *t, u32 index)
 	return &t->frames[index];
 }
 
+/* Removes the frames from this index on; what belongs to them ends with them. */
+static __always_inline void frames_remove(struct thread *t, u32 index)
+{
+	t->depth = index;
+	if (index < t->header.depth)
+		t->header.room = 0;
+}
+
 __noinline bool abandon_top(struct thread *t, u64 now)
 {
 	struct frame *f;
@@ -120,7 +128,7 @@ __noinline bool abandon_top(struct thread *t, u64 now)
 	f = frame_at(t, top);
 	if (!f)
 		return false;
-	t->depth = top;
+	frames_remove(t, top);
 	send_abandoned(t, f, top, false, now);
 	return true;
 }

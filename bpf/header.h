@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Headers of files: while a call opens a file whose header defines what later calls move (classic netCDF), what the calls inside
- * read is sent if it begins with the layer's magic. That is what the library saw, whatever happens to the file; no process of the
- * recorder reads the file.
+ * Headers of files: while a call opens a file whose header defines what later calls move (classic netCDF), the bytes that system
+ * calls inside of it read are sent if the file begins with the layer's magic. They are those that the library saw, whatever becomes
+ * of the file later; the recorder reads no file for them.
  */
 #ifndef IOPROBE_BPF_HEADER_H
 #define IOPROBE_BPF_HEADER_H
@@ -11,16 +11,16 @@
 #include "emit.h"
 
 #define HEADER_ROOM 65536       /* bytes that are sent for one open call */
+#define HEADER_LEAST 4          /* a magic */
 #define CONTENTS_PIECE 2048
-#define OFFSET_UNKNOWN (~0ull)
 
-/* Where contents can be sent from: a call's buffer. */
+/* A call that may read a header has begun: its frame is the last one. frames_remove() ends it. */
 static __always_inline void header_begins(struct thread *t, const struct iop_desc *desc)
 {
-	t->header = (struct header){ .magic = desc->magic, .room = HEADER_ROOM };
+	t->header = (struct header){ .magic = desc->magic, .room = HEADER_ROOM, .depth = t->depth };
 }
 
-/* regs: the integer arguments. */
+/* Keeps the buffer of a library's call until its return. regs: the integer arguments. */
 static __always_inline void header_remember(struct thread *t, const struct iop_desc *desc, u64 *regs)
 {
 	u32 at = (desc->contents & IOP_CONTENTS_AT) - 1;
@@ -29,7 +29,7 @@ static __always_inline void header_remember(struct thread *t, const struct iop_d
 		return;
 	barrier_var(at);
 	t->header.buffer = regs[at & 3];
-	t->header_bytes = regs[(at & 3) + 1];
+	t->header.bytes = regs[(at & 3) + 1];
 }
 
 /* Sends a piece of n bytes, at most CONTENTS_PIECE. Returns 1 if it cannot be read. */
@@ -61,32 +61,12 @@ __noinline int send_contents_piece(struct thread *t, u64 buffer, u32 n, u64 offs
 	return 0;
 }
 
-/* Whether these bytes belong to a header. At the file's beginning the magic decides, also for what follows. */
-static __always_inline bool is_header(struct thread *t, u64 buffer, u64 offset)
-{
-	u32 begin = 0, magic = t->header.magic, mask = magic >> 24 ? ~0u : magic >> 16 ? 0xffffff : magic >> 8 ? 0xffff : 0xff;
-
-	if (offset && offset != OFFSET_UNKNOWN)
-		return t->header.room & HEADER_FOUND;
-	if (bpf_probe_read_user(&begin, sizeof(begin), (void *)buffer))
-		return false;
-	if ((begin & mask) == magic) {
-		t->header.room |= HEADER_FOUND;
-		return true;
-	}
-	if (!offset)
-		t->header.room = 0;     /* of another kind */
-	return false;
-}
-
 __noinline int send_contents(struct thread *t, u64 buffer, u64 bytes, u64 offset, u64 now)
 {
 	u64 room;
 
-	if (!t || bytes < 4 || !is_header(t, buffer, offset))
+	if (!t)
 		return 0;
-	if (offset == OFFSET_UNKNOWN)
-		offset = 0;
 	room = t->header.room & ~HEADER_FOUND;
 	if (bytes > room)
 		bytes = room;
@@ -100,33 +80,73 @@ __noinline int send_contents(struct thread *t, u64 buffer, u64 bytes, u64 offset
 	return 0;
 }
 
-/* At the return of a library's call. */
+static __always_inline bool begins_header(struct thread *t, u64 buffer, u64 bytes)
+{
+	u32 begin = 0, magic = t->header.magic, mask = magic >> 24 ? ~0u : magic >> 16 ? 0xffffff : magic >> 8 ? 0xffff : 0xff;
+
+	return bytes >= HEADER_LEAST && !bpf_probe_read_user(&begin, sizeof(begin), (void *)buffer) && (begin & mask) == magic;
+}
+
+enum header_verdict { HEADER_OTHER, HEADER_OWN, HEADER_AMBIGUOUS };
+
+/* Do bytes of this file belong to the header? Its file is the one whose beginning had the magic. Reads of other files (a library's
+ * configuration, those of a callback of the program) decide nothing, unless such a file has the magic, too: then it is unknown
+ * which of the two is being opened. */
+__noinline int header_is_of(struct thread *t, u64 identity, u64 buffer, u64 bytes, u64 offset)
+{
+	struct file *file = (void *)identity;
+	u32 dev, generation;
+	struct inode *inode;
+	bool found;
+	u64 ino;
+
+	if (!t || !file)
+		return HEADER_OTHER;
+	inode = LOAD(file, f_inode);
+	ino = LOAD(inode, i_ino);
+	dev = LOAD(LOAD(inode, i_sb), s_dev);
+	generation = LOAD(inode, i_generation);
+	found = t->header.room & HEADER_FOUND;
+	if (found && t->header.ino == ino && t->header.dev == dev && t->header.generation == generation)
+		return HEADER_OWN;
+	if (offset || !begins_header(t, buffer, bytes))
+		return HEADER_OTHER;
+	if (found)
+		return HEADER_AMBIGUOUS;
+	t->header.ino = ino;
+	t->header.dev = dev;
+	t->header.generation = generation;
+	t->header.room |= HEADER_FOUND;
+	return HEADER_OWN;
+}
+
+/* At the return of a library's call, which got the beginning of a header from another process. */
 static __always_inline void header_of_library_call(struct thread *t, const struct iop_desc *desc, s64 ret, u64 now)
 {
-	if (!t->header.room || !desc->contents || (s32)ret)
-		return;
-	send_contents(t, t->header.buffer, t->header_bytes, OFFSET_UNKNOWN, now);
+	if (t->header.room && desc->contents && !(s32)ret && begins_header(t, t->header.buffer, t->header.bytes))
+		send_contents(t, t->header.buffer, t->header.bytes, 0, now);
 }
 
 /* At the exit of a system call. */
 static __always_inline void header_of_syscall(struct thread *t, const struct iop_desc *desc, u64 *regs, s64 ret, u64 now)
 {
 	u32 at = (desc->contents & IOP_CONTENTS_AT) - 1;
-	struct file *file;
-	u64 offset;
+	struct file *file = file_of(regs[0]);
+	u64 offset, buffer;
+	int verdict;
 
-	if (at > 3)
+	if (at > 3 || !file)
 		return;
 	barrier_var(at);
-	if (desc->contents & IOP_CONTENTS_OFFSET) {
-		offset = regs[(at & 3) + 2];
-	} else {
-		file = file_of(regs[0]);
-		if (!file)
-			return;
-		offset = LOAD(file, f_pos) - ret;
-	}
-	send_contents(t, regs[at & 3], ret, offset, now);
+	buffer = regs[at & 3];
+	offset = desc->contents & IOP_CONTENTS_OFFSET ? regs[(at & 3) + 2] : LOAD(file, f_pos) - ret;
+	verdict = header_is_of(t, (u64)file, buffer, ret, offset);
+	if (verdict == HEADER_OWN)
+		send_contents(t, buffer, ret, offset, now);
+	if (verdict != HEADER_AMBIGUOUS)
+		return;
+	t->header.room = 0;
+	send_contents_piece(t, buffer, 0, 0, now);      /* without bytes */
 }
 
 #endif

@@ -45,7 +45,7 @@ struct qstr { const unsigned char *name; };
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
-	unsigned int i_nlink;
+	unsigned int i_nlink, i_generation;
 	struct super_block *i_sb;
 };
 struct file_system_type { const char *name; };

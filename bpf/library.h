@@ -87,7 +87,7 @@ static __always_inline void fetch_library_args(struct pt_regs *ctx, struct threa
 
 static __always_inline int no_return_call(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 now)
 {
-	t->depth--;
+	frames_remove(t, t->depth - 1);
 	send_return(t, f, desc, t->depth, 0, now);
 	return 1;
 }
@@ -108,7 +108,7 @@ static __always_inline bool is_unfollowed_wait(struct thread *t, const struct io
 /* Ends the recording of a call whose return is not observed: only its begin is known. */
 static __always_inline int entry_only_call(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 now)
 {
-	t->depth--;
+	frames_remove(t, t->depth - 1);
 	COUNT(t->recording, entry_only, 1);
 	if (desc->flags & IOP_D_STRINGS)
 		f->flags |= FRAME_ARRAYS;
@@ -342,7 +342,7 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		}
 		abandon_to(t, index + 1, now);
 	}
-	t->depth = index;
+	frames_remove(t, index);
 	if (f->flags & FRAME_UNHELD)
 		return 0;
 	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
@@ -359,8 +359,6 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 	if ((desc->requests & IOP_R_ISSUES) && !(s32)ctx->ax)
 		request_made(t, f, id, !!(cookie & IOP_COOKIE_NARROW), now);
 	header_of_library_call(t, desc, ctx->ax, now);
-	if (desc->has & IOP_HAS_HEADER)
-		t->header.room = 0;
 	send_return(t, f, desc, index, ctx->ax, now);
 	return 0;
 }

@@ -101,9 +101,16 @@ struct held_collective {
 	u16 after_io;           /* an outermost call was recorded since the last collective call */
 };
 
-/* While a call reads a file's header (header.h): how that begins, bytes that may still be sent (0: no such call) with HEADER_FOUND,
- * and the buffer of a library's call inside (its length: header_bytes). */
-struct header { u32 magic, room; u64 buffer; };
+/* While a call reads a file's header (header.h). */
+struct header {
+	u32 magic;              /* how headers begin */
+	u32 room;               /* bytes that may still be sent, with HEADER_FOUND; 0: no such call is open */
+	u32 depth;              /* frames on the stack, up to and with that call's */
+	u32 bytes;              /* of the buffer of a library's call inside */
+	u64 buffer;
+	u64 ino;                /* with HEADER_FOUND: the file whose header it is */
+	u32 dev, generation;
+};
 #define HEADER_FOUND 0x80000000
 
 /* A walk from a file up to the root of its mount namespace. */
@@ -132,12 +139,11 @@ struct thread {
 	struct path_walk walk;
 	u32 site;               /* of the outermost open call */
 	u32 inner;              /* the call that enters is recorded at its entry only: judge_inner() */
-	u32 header_bytes;
 	struct header header;
 	struct site_walk up;
 	struct site_chain chains[SITE_CHAINS];
 	struct frame frames[MAX_DEPTH];
-	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 512];
+	u8 scratch[sizeof(struct iop_rec_fd) + PATH_ROOM + 496];
 };
 
 /* From Linux 6.19 on task storage cannot allocate more than 8192 bytes, of which about 140 are the kernel's. */

@@ -31,6 +31,7 @@ static __always_inline bool thread_join(struct thread *t, u32 recording)
 	t->files = t->last_fork = t->last_exec = 0;
 	t->cpu.ended = t->cpu.since_ns = 0;
 	t->held.leave_ns = 0;
+	t->header.room = 0;
 	t->fd_calls[0].index = t->fd_calls[1].index = t->fd_change.index = 0;
 	t->returns_without_frame = t->frames_too_deep = 0;
 	t->slept_ns = t->sleeps_since_ns = 0;

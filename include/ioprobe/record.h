@@ -336,7 +336,8 @@ struct iop_rec_python_code {
 };
 enum iop_python_piece { IOP_PYTHON_FILE, IOP_PYTHON_NAME, IOP_PYTHON_LINES };
 
-/* Part of a file's header, before the record of the call that has read it. The bytes are the program's: not to be trusted. */
+/* Part of a file's header, before the record of the call that has read it. The bytes are the program's: not to be trusted. len 0:
+ * two files had a beginning like a header's, so it is not known which of them is being opened. */
 struct iop_rec_contents {
 	struct iop_rec rec;
 	__u64 offset;           /* in the file */

@@ -81,6 +81,23 @@ if sized hdf5_objects "$P/hdf5_objects" "$TMP/hdf5_objects/data/f.h5"; then
 		"all(h.file for c in select('H5*') for h in c.handles)"
 fi
 
+# Reads of other files inside of nc_open belong to no header; with two files that begin like one nothing is known.
+for mode in others twins; do
+	sized headers.$mode "$P/headers" "$TMP/headers.$mode/data" $mode || continue
+	[ $mode = others ] && known="read('nc_get_var') == 200 * (20 + 40) and unknown('nc_get_var') == 0" ||
+		known="unknown('nc_get_var') == 400"
+	expect headers.$mode "calls('nc_get_var') == 400 and $known"
+done
+
+# A call that was left by longjmp sends no contents any more.
+if [ -x "$P/headers" ]; then
+	fresh headers.jump >/dev/null
+	record headers.jump --keep-spool -- "$P/headers" "$TMP/headers.jump/data" jump
+	expect headers.jump "calls('nc_open') == abandoned('nc_open') == 1 and sum(c.read for c in select('read')) > 2 * 8192"
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/spool.py" "$TMP/headers.jump/trace/spool" "0 < len(records(CONTENTS)) <= 4" 2>&1)
+	verdict "headers.jump, contents" "$text"
+fi
+
 have mpirun || { skip mpi "no mpirun"; exit 0; }
 
 if sized pnetcdf mpirun -n 2 "$P/pnetcdf" "$TMP/pnetcdf/data/f.nc"; then
@@ -109,6 +126,12 @@ if sized pnetcdf mpirun -n 2 "$P/pnetcdf" "$TMP/pnetcdf/data/f.nc"; then
 			awk 'BEGIN { n = 8 } $2 == "=" && $3 + 0 { n *= $3 } END { print n }')
 		expect pnetcdf "written('ncmpi_put_vara_double_all') == $shape"
 	fi
+fi
+
+# ncmpi_open as the first call of MPI-IO: the MPI library reads files of its own in it.
+if sized pnetcdf.again mpirun -n 2 "$P/pnetcdf" "$TMP/pnetcdf/data/f.nc" again; then
+	expect pnetcdf.again "read('ncmpi_get_vara_double_all') == 2 * 512 and read('ncmpi_get_var_int_all') == 2 * (256 + 8)" \
+		"calls('ncmpi_create') == calls('MPI_File_write_at_all') == 0 and unknown('ncmpi_*') == 0"
 fi
 
 steps=5 points=4096

@@ -7,7 +7,7 @@ import ctypes
 import struct
 import sys
 
-ENTER, TASK_EXIT = 2, 8
+ENTER, EXIT, TASK_EXIT, CONTENTS = 2, 3, 8, 23
 HEADER, BLOCK = 16, struct.Struct("<6I")
 REC = struct.Struct("<HBBIIIQ")
 ARGS_END = 112          # struct iop_rec_call with IOP_MAX_ARGS arguments
@@ -58,7 +58,7 @@ def words(data):
             at += 2 + (length & 0x7fff if length != 0xffff else 0)
         return found
 
-    return {"ENTER": ENTER, **{f.__name__: f for f in (records, ends, lengths)}}
+    return {"ENTER": ENTER, "EXIT": EXIT, "CONTENTS": CONTENTS, **{f.__name__: f for f in (records, ends, lengths)}}
 
 
 with open(sys.argv[1], "rb") as file:

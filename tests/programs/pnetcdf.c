@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * pnetcdf FILE: PnetCDF with N ranks. Each rank, on variables "field" (double, 4 x 32 N), "flags" (int, 32 N) and "marks" (int,
+ * pnetcdf FILE [again]: PnetCDF with N ranks. Each rank, on variables "field" (double, 4 x 32 N), "flags" (int, 32 N) and "marks" (int,
  * 4 x 32 N):
  *	4 ncmpi_put_vara_double_all of 32 (256 bytes each), 1 ncmpi_put_var1_int_all (4), 1 flexible ncmpi_put_vara_all of 16
  *	  MPI_INT (64);
@@ -17,7 +17,8 @@
  *	attributes: ncmpi_put_att_text 5 (5), ncmpi_put_att_int 2 (8).
  *	1 ncmpi_put_vara_int_all of the record of its rank of "log" (int, unlimited) (4).
  * Reopened for reading, nothing but the variables' ids is inquired: 1 ncmpi_get_vara_double_all of 64 (512), 2
- * ncmpi_get_var_int_all, of "flags" (128 N) and "log" (4 N).
+ * ncmpi_get_var_int_all, of "flags" (128 N) and "log" (4 N). again: only that, of a file that exists: ncmpi_open is the first call of
+ * MPI-IO.
  */
 #include <mpi.h>
 #include <pnetcdf.h>
@@ -181,18 +182,11 @@ static void verify(const char *path)
 	free(log);
 }
 
-int main(int argc, char **argv)
+static void write_all(const char *path)
 {
 	int file, field, flags;
 
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (argc != 2) {
-		fprintf(stderr, "usage: pnetcdf FILE\n");
-		MPI_Abort(MPI_COMM_WORLD, 2);
-	}
-	check(ncmpi_create(MPI_COMM_WORLD, argv[1], NC_CLOBBER, MPI_INFO_NULL, &file), "ncmpi_create");
+	check(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER, MPI_INFO_NULL, &file), "ncmpi_create");
 	define(file, &field, &flags);
 	blocking(file, field, flags);
 	nonblocking(file, field, flags);
@@ -200,6 +194,19 @@ int main(int argc, char **argv)
 	several(file, field, flags);
 	pieces(file, field);
 	check(ncmpi_close(file), "ncmpi_close");
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (argc < 2) {
+		fprintf(stderr, "usage: pnetcdf FILE [again]\n");
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	}
+	if (argc == 2)
+		write_all(argv[1]);
 	verify(argv[1]);
 	MPI_Finalize();
 	return 0;

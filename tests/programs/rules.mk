@@ -14,7 +14,7 @@ C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat x
 CXX_PROGRAMS := exceptions cancel left in_flight
 # Programs on libraries that not every distribution has: the tests of those that are not built are skipped.
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
-OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes nczarr) \
+OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes nczarr headers) \
 	$(shell $(PKG_CONFIG) --exists netcdf $(SERIAL_HDF5) && echo direct_hdf5) \
 	$(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes hdf5_objects) \
 	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf cover_pnetcdf)
@@ -211,10 +211,10 @@ $(P)/mpiio_f: tests/programs/mpiio.f90
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPIF90) -O2 -g -Wall -J$(@D) -o $@ $<
 
-$(P)/netcdf_sizes $(P)/nczarr: LIBRARY = netcdf
+$(P)/netcdf_sizes $(P)/nczarr $(P)/headers: LIBRARY = netcdf
 $(P)/direct_hdf5: LIBRARY = netcdf $(SERIAL_HDF5)
 $(P)/hdf5_sizes $(P)/hdf5_objects: LIBRARY = $(SERIAL_HDF5)
-$(P)/netcdf_sizes $(P)/nczarr $(P)/hdf5_sizes $(P)/hdf5_objects $(P)/direct_hdf5: $(P)/%: tests/programs/%.c tests/programs/golden.h
+$(P)/netcdf_sizes $(P)/nczarr $(P)/headers $(P)/hdf5_sizes $(P)/hdf5_objects $(P)/direct_hdf5: $(P)/%: tests/programs/%.c tests/programs/golden.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBRARY)) -o $@ $< $(shell $(PKG_CONFIG) --libs $(LIBRARY))

@@ -397,6 +397,56 @@ static void header_cut_off(void **state)
 	expect_sizes("120'grid'>120 ?>?");
 }
 
+/* A callback of the open call opens another file, before or after the call reads its own: that one's header is not its. */
+static void header_of_another_open(void **state)
+{
+	(void)state;
+	for (int after = 0; after < 2; after++) {
+		sb_enter(&sb, 100, "nc_open", now, now + 1, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+		if (after)
+			sb_contents(&sb, 100, now + 2, 0, header, 40);
+		sb_enter(&sb, 100, "ncmpi_open", now + 3, now + 4, 1, ARGS(STR(PATH, "/other"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+		sb_contents(&sb, 100, now + 5, 0, header, HEADER_LEN);
+		sb_exit(&sb, 100, "ncmpi_open", now + 3, now + 6, 1, 0, ARGS(ARG(HANDLE, 7)));
+		sb_exit(&sb, 100, "nc_open", now, now + 7, 0, 0, ARGS(ARG(HANDLE, FILE_ID)));
+		now += 10;
+		whole("nc_get_var", 1);
+		call("ncmpi_get_var_int_all", 0, ARGS(ARG(HANDLE, 7), ARG(VARIABLE, 1)));
+		call("ncmpi_close", 0, ARGS(ARG(HANDLE, 7)));
+		call("nc_close", 0, ARGS(ARG(HANDLE, FILE_ID)));
+	}
+	expect_sizes("?>? 20'row'>20 ?>? 20'row'>20");
+}
+
+/* netCDF has PnetCDF open its file. */
+static void header_of_the_layer_below(void **state)
+{
+	(void)state;
+	sb_enter(&sb, 100, "nc_open_par", now, now + 1, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+	sb_contents(&sb, 100, now + 2, 0, header, 4);
+	sb_enter(&sb, 100, "ncmpi_open", now + 3, now + 4, 1, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+	sb_contents(&sb, 100, now + 5, 0, header, HEADER_LEN);
+	sb_exit(&sb, 100, "ncmpi_open", now + 3, now + 6, 1, 0, ARGS(ARG(HANDLE, 7)));
+	sb_exit(&sb, 100, "nc_open_par", now, now + 7, 0, 0, ARGS(ARG(HANDLE, FILE_ID)));
+	now += 10;
+	whole("nc_get_var", 1);
+	expect_sizes("20'row'>20");
+}
+
+/* A record without bytes: two files were read that begin like that. */
+static void header_of_one_of_two_files(void **state)
+{
+	(void)state;
+	sb_enter(&sb, 100, "nc_open", now, now + 1, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+	sb_contents(&sb, 100, now + 2, 0, header, HEADER_LEN);
+	sb_contents(&sb, 100, now + 3, 0, header, 0);
+	sb_contents(&sb, 100, now + 4, 0, header, HEADER_LEN);
+	sb_exit(&sb, 100, "nc_open", now, now + 7, 0, 0, ARGS(ARG(HANDLE, FILE_ID)));
+	now += 10;
+	whole("nc_get_var", 1);
+	expect_sizes("?>?");
+}
+
 /* ---- several pieces ---- */
 
 #define PIECES(...) { ROLE_PIECES, 1, (const char *)(const struct iop_pieces[]){ __VA_ARGS__ }, \
@@ -517,6 +567,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(header_defines, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(header_of_a_changing_file, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(header_cut_off, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(header_of_another_open, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(header_of_the_layer_below, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(header_of_one_of_two_files, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(several_pieces, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(no_pieces, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(more_dimensions_than_pieces_hold, setup, sb_teardown),

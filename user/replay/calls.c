@@ -194,6 +194,39 @@ static int leave_event(struct replay *r, struct thread *thread, const struct fra
 	return call_event(r, thread, &event, f->leave_ns);
 }
 
+/* Returns the innermost frame below this index whose call may read a header; NULL if there is none. */
+static struct frame *header_frame(const struct replay *r, const struct thread *thread, unsigned index)
+{
+	while (index--)
+		if (frame_row(r, &thread->frames[index])->mods & MOD_HEADER)
+			return &thread->frames[index];
+	return NULL;
+}
+
+static void header_drop(struct frame *f)
+{
+	free(f->header);
+	f->header = NULL;
+	f->header_len = 0;
+}
+
+/* A call that has another layer open the file (nc_open_par in PnetCDF) has not read its header itself. */
+static void header_hand_up(const struct replay *r, struct thread *thread)
+{
+	struct frame *inner = &thread->frames[thread->nframes - 1], *outer;
+
+	if (!inner->header || !inner->path || !inner->path[0])
+		return;
+	outer = header_frame(r, thread, thread->nframes - 1);
+	if (!outer || outer->header_ambiguous || outer->header_len >= inner->header_len || !outer->path ||
+	    strcmp(outer->path, inner->path))
+		return;
+	header_drop(outer);
+	outer->header = inner->header;
+	outer->header_len = inner->header_len;
+	inner->header = NULL;
+}
+
 static int calls_leave(struct replay *r, struct thread *thread)
 {
 	unsigned index = thread->nframes - 1;
@@ -205,6 +238,7 @@ static int calls_leave(struct replay *r, struct thread *thread)
 		ret = leave_event(r, thread, &thread->frames[index], !index);
 	if (index)
 		outcome_hand_up(r, &thread->frames[index - 1], &thread->frames[index]);
+	header_hand_up(r, thread);
 	frame_pop(thread);
 	return ret;
 }
@@ -356,12 +390,15 @@ static int header_append(struct frame *f, const struct iop_rec_contents *rec)
 
 int call_contents(struct replay *r, struct thread *thread, const struct iop_rec_contents *rec)
 {
-	int ret = 0;
+	struct frame *f = header_frame(r, thread, thread->nframes);
 
-	for (unsigned i = 0; i < thread->nframes && !ret; i++)
-		if (frame_row(r, &thread->frames[i])->mods & MOD_HEADER && rec->offset <= HEADER_MAX)
-			ret = header_append(&thread->frames[i], rec);
-	return ret;
+	if (!f || f->header_ambiguous || rec->offset > HEADER_MAX)
+		return 0;
+	if (rec->len)
+		return header_append(f, rec);
+	header_drop(f);
+	f->header_ambiguous = true;
+	return 0;
 }
 
 int call_device(struct replay *r, struct thread *thread, const struct iop_rec_device *rec)

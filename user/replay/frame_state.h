@@ -58,6 +58,7 @@ struct frame {
 	struct fact_list *facts;        /* of the handle that the call makes, told by calls inside; NULL */
 	uint8_t *header;                /* of the file that the call opens: its first bytes, as calls inside have read them; NULL */
 	uint32_t header_len;
+	bool header_ambiguous;          /* two files that the call has read begin like a header */
 	uint64_t below_bytes;           /* asked by calls inside on the dataset that is its variable; 0: none, BYTES_UNKNOWN */
 	const struct iop_submitted *listed;     /* the one of several operations of this call that is being written */
 };
