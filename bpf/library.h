@@ -164,10 +164,11 @@ static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct
 
 enum inner_verdict { INNER_RECORDED, INNER_SKIPPED, INNER_BEGINS };
 
-/* What becomes of a call because of the open one: is that of a layer above whose variables are in this layer? Where
- * every call has a return probe it is recorded like others, so that an unwinder finds its return address. A separate function that
- * leaves its finding in memory (t->inner): the verifier would follow the rest of an entry once for each outcome. Of 64 bits: clang
- * 19 returns it as the program's own result where it is 1, and the verifier must know all bits of that. */
+/* Decides how a call is recorded whose row depends on the call that it is made in (enum iop_inner). Inside a call of the layer
+ * above, whose variables are in this layer, it is skipped, recorded at its entry only (then t->inner is set), or recorded. Where
+ * every call has a return probe none is skipped: an unwinder needs the return address. A separate function, because the verifier
+ * would follow the rest of an entry once for each outcome. It returns 64 bits: clang 19 makes its result that of the program where
+ * it is 1, and the verifier must know all bits of that. */
 __noinline u64 judge_inner(struct thread *t, u32 id)
 {
 	struct iop_desc *desc = bpf_map_lookup_elem(&descriptors, &id), *outer = 0;
@@ -192,14 +193,37 @@ __noinline u64 judge_inner(struct thread *t, u32 id)
 static __noinline int await_withheld(struct thread *t, u64 sp)
 {
 	struct iop_process_key key;
+	u64 *state;
 
 	if (!t)
 		return 1;
 	key = process_key(t);
-	if (!bpf_map_lookup_elem(&withheld, &key) || hold_begin(t, bpf_get_current_task_btf(), sp, IOP_HOLD_DIRECT))
+	state = bpf_map_lookup_elem(&withheld, &key);
+	if (!state)
+		return 1;
+	if (*state != IOP_WITHHELD)
+		return 0;
+	if (hold_begin(t, bpf_get_current_task_btf(), sp, IOP_HOLD_DIRECT))
 		return 1;
 	hold_failed(t);
 	return 0;
+}
+
+/* At the return of a call that waited at its entry: are the probes still withheld? A thread that waits for a recorder that hangs
+ * would wait at each further call, too: the first wait in vain is the last. */
+static __noinline int waited_in_vain(struct thread *t, u64 since_ns)
+{
+	struct iop_process_key key;
+	u64 *state;
+
+	if (!t)
+		return 0;
+	key = process_key(t);
+	state = bpf_map_lookup_elem(&withheld, &key);
+	if (!state)
+		return 0;
+	__sync_val_compare_and_swap(state, IOP_WITHHELD, since_ns);
+	return 1;
 }
 
 /* Returns whether the call is recorded. What is selected in a dataspace may be missed while probes are withheld: it stays
@@ -343,8 +367,12 @@ static __always_inline int leave_library_call(struct pt_regs *ctx, struct thread
 		abandon_to(t, index + 1, now);
 	}
 	frames_remove(t, index);
-	if (f->flags & FRAME_UNHELD)
+	if ((f->flags & FRAME_WAITED) && waited_in_vain(t, f->enter_ns) && desc->inner == IOP_INNER_BEGINS_SPACE) {
+		/* what is selected in the dataspace may be missed: without a result it stays unknown */
+		if (f->flags & FRAME_ENTERED)
+			send_abandoned(t, f, index, false, now);
 		return 0;
+	}
 	if ((f->flags & (FRAME_TEST | FRAME_ENTERED)) == FRAME_TEST) {
 		if (test_repeats(t, f, id, desc->requests & IOP_R_TAKES, ctx->ax)) {
 			count_excluded(f, desc, IOP_FILTER_REPEATED, ctx->ax, now);

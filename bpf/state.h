@@ -33,8 +33,8 @@ enum frame_flags {
 	FRAME_LEFT_OUT = 64,    /* filtered: counted at its return */
 	FRAME_ARRAYS = 256,     /* array arguments are sent with its first record */
 	FRAME_COLLECTIVE = 512, /* outside of I/O: recorded only next to it (collectives.h) */
+	FRAME_WAITED = 1024,    /* its thread waited for probes at its entry: waited_in_vain() in library.h */
 	FRAME_UNALIGNED = 2048, /* a system call's buffer is not aligned in memory */
-	FRAME_UNHELD = 1024,    /* its wait for probes was in vain: not recorded (passes_inner in library.h) */
 };
 
 struct frame {
@@ -230,13 +230,14 @@ struct {
 	__type(value, u32);
 } entry_only SEC(".maps");
 
-/* Processes in which the rows of IOP_INNER_SKIPPED are not probed: all their calls so far came from the layer above. */
+/* Processes in which the rows of IOP_INNER_SKIPPED are not probed, because all their calls so far came from the layer above:
+ * IOP_WITHHELD, or a time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct iop_process_key);
-	__type(value, u32);
+	__type(value, u64);
 } withheld SEC(".maps");
 
 /* By process: constants that its libraries create at run time and that were not yet sent. */

@@ -82,21 +82,14 @@ static __always_inline bool ask_for_probes(struct thread *t, const struct iop_ho
 }
 
 #if IOP_TASK_WORK
-/* The call that waited, at its entry, makes a dataspace. If the probes are not in place in spite of that, what is selected there
- * may be missed: without a record of the call the dataspace stays unknown. */
-static __always_inline void forget_waiting_call(struct thread *t)
+/* Marks the call that waits, which is at its entry. Whether the wait was in vain is not yet known: the server answers when the
+ * thread is about to stop, and lets it go on later. */
+static __always_inline void mark_waiting_call(struct thread *t)
 {
 	struct frame *f = t->depth ? frame_at(t, t->depth - 1) : 0;
-	struct iop_process_key key = process_key(t);
-	struct iop_desc *desc;
-	u32 id;
 
-	if (!f || (f->flags & FRAME_SYSCALL) || !bpf_map_lookup_elem(&withheld, &key))
-		return;
-	id = f->probe;
-	desc = bpf_map_lookup_elem(&descriptors, &id);
-	if (desc && desc->inner == IOP_INNER_BEGINS_SPACE)
-		f->flags |= FRAME_UNHELD;
+	if (f && !(f->flags & FRAME_SYSCALL))
+		f->flags |= FRAME_WAITED;
 }
 
 static int hold_before_return(struct bpf_map *map, void *key, void *value)
@@ -112,7 +105,7 @@ static int hold_before_return(struct bpf_map *map, void *key, void *value)
 	if (!wait_for_agent(t->recording, &state))
 		hold_failed(t);
 	if (state.id.reason == IOP_HOLD_DIRECT)
-		forget_waiting_call(t);
+		mark_waiting_call(t);
 	return 0;
 }
 

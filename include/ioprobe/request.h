@@ -35,6 +35,9 @@ enum iop_hold_reason {
 	IOP_HOLD_DIRECT,        /* probes are needed that were withheld: see the map `withheld` */
 };
 
+/* Value of the map `withheld`; after a wait in vain the time (CLOCK_MONOTONIC) at which that began. Then no call waits any more. */
+#define IOP_WITHHELD 1
+
 /* Requests probes for code that the process has mapped and has not run before since_ns. */
 struct iop_probe_request {
 	struct iop_hold_id id;

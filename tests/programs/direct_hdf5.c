@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * direct_hdf5 DIR PUTS [PARTS [stop]]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc (netCDF-4). With PARTS the
+ * direct_hdf5 DIR PUTS [PARTS [space|stop|hang|fork FILE]]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc (netCDF-4). With PARTS the
  * program then uses HDF5 itself: it writes 3 doubles PARTS times, by selections in memory and in the file, and 10 doubles at
- * once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between. stop: instead it stops its
- * parent, the recorder, and writes 3 doubles by a selection in memory, then lets it go on: its first call of HDF5 waits in vain.
+ * once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between. space: instead it writes 3 doubles
+ * by a selection in memory; its first call of HDF5 makes a dataspace, and a system call inside reads a file. stop: the same, but
+ * before that it stops its parent, the recorder, and lets it go on afterwards: its first call of HDF5 waits in vain. hang: it stops
+ * only the recorder's main thread. fork: it makes the file DIR/ready, waits for FILE, and has a child use HDF5 as above, without puts.
  */
+#include <fcntl.h>
 #include <hdf5.h>
 #include <netcdf.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define VALUES 10
@@ -17,6 +24,24 @@
 static const double values[VALUES];
 static int file, variable;
 static char path[4096];
+
+static bool reads_inside;
+static int own_file;
+
+extern void *__libc_malloc(size_t size);
+
+/* HDF5's memory comes from here. */
+void *malloc(size_t size)
+{
+	char byte;
+
+	if (reads_inside) {
+		reads_inside = false;
+		if (pread(own_file, &byte, 1, 0) < 0)
+			exit(3);
+	}
+	return __libc_malloc(size);
+}
 
 static const char *in_dir(const char *dir, const char *name)
 {
@@ -67,21 +92,53 @@ static int use_hdf5(const char *dir, int parts)
 	return failed | (H5Sclose(space) < 0) | (H5Dclose(set) < 0) | (H5Fclose(mine) < 0);
 }
 
-static int use_hdf5_alone(const char *dir)
+static int recorder_stop(const char *mode, pid_t recorder)
+{
+	if (!strcmp(mode, "stop"))
+		return kill(recorder, SIGSTOP);
+	if (!strcmp(mode, "hang"))
+		return ptrace(PTRACE_SEIZE, recorder, NULL, NULL) || ptrace(PTRACE_INTERRUPT, recorder, NULL, NULL) ||
+		       waitpid(recorder, NULL, __WALL) != recorder;
+	return 0;
+}
+
+static int recorder_continue(const char *mode, pid_t recorder)
+{
+	if (!strcmp(mode, "stop"))
+		return kill(recorder, SIGCONT);
+	return !strcmp(mode, "hang") && ptrace(PTRACE_DETACH, recorder, NULL, NULL);
+}
+
+static int use_hdf5_alone(const char *dir, const char *mode)
 {
 	hsize_t dims = VALUES, start = 5, count = 3;
 	pid_t recorder = getppid();
 	hid_t memory, mine, space, set;
-	int failed = kill(recorder, SIGSTOP);
+	int failed = (own_file = open("/proc/self/exe", O_RDONLY)) < 0 || H5garbage_collect() < 0 || recorder_stop(mode, recorder);
 
+	reads_inside = true;    /* without free lists the dataspace needs memory */
 	memory = H5Screate_simple(1, &dims, NULL);
+	failed |= reads_inside;
 	failed |= H5Sselect_hyperslab(memory, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0;
 	mine = H5Fcreate(in_dir(dir, "h.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	space = H5Screate_simple(1, &count, NULL);
 	set = H5Dcreate2(mine, "mine", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	failed |= H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, H5S_ALL, H5P_DEFAULT, values) < 0;
-	failed |= kill(recorder, SIGCONT);
+	failed |= recorder_continue(mode, recorder);
 	return failed | (H5Sclose(memory) < 0) | (H5Sclose(space) < 0) | (H5Dclose(set) < 0) | (H5Fclose(mine) < 0);
+}
+
+static int fork_to_use_hdf5(const char *dir, const char *go)
+{
+	int status = close(creat(in_dir(dir, "ready"), 0644));
+	pid_t child;
+
+	while (access(go, F_OK))
+		usleep(10000);
+	child = fork();
+	if (!child)
+		_exit(use_hdf5(dir, 0));
+	return status || waitpid(child, &status, 0) != child || status;
 }
 
 int main(int argc, char **argv)
@@ -91,7 +148,9 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	failed = create_netcdf(argv[1]) || put(atoi(argv[2]));
-	if (!failed && argc > 3)
-		failed = argc > 4 ? use_hdf5_alone(argv[1]) : use_hdf5(argv[1], atoi(argv[3]));
+	if (!failed && argc > 5)
+		failed = fork_to_use_hdf5(argv[1], argv[5]);
+	else if (!failed && argc > 3)
+		failed = argc > 4 ? use_hdf5_alone(argv[1], argv[4]) : use_hdf5(argv[1], atoi(argv[3]));
 	return failed || nc_close(file);
 }

@@ -76,7 +76,8 @@ void bpf_side_set_entry_only(struct bpf_side *kernel, pid_t tgid, enum iop_entry
 /* Probes that only the process' own calls of a layer need are withheld: its first such call waits (IOP_HOLD_DIRECT). Returns
  * whether that is so. */
 bool bpf_side_withhold(struct bpf_side *kernel, pid_t tgid);
-void bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid);
+/* Returns when the process began a wait for them that was in vain, and went on without (CLOCK_MONOTONIC); 0: it did not. */
+uint64_t bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid);
 
 /* Sets the addresses of the process' constants, which are to be sent; NULL: no longer. */
 void bpf_side_want_constants(struct bpf_side *kernel, pid_t tgid, const struct iop_constants *constants);

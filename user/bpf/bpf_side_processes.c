@@ -132,7 +132,7 @@ void bpf_side_set_entry_only(struct bpf_side *kernel, pid_t tgid, enum iop_entry
 bool bpf_side_withhold(struct bpf_side *kernel, pid_t tgid)
 {
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
-	uint32_t value = 1;
+	uint64_t value = IOP_WITHHELD;
 
 	if (bpf_map_update_elem(bpf_side_map(kernel, MAP_WITHHELD), &key, &value, BPF_ANY))
 		return false;
@@ -140,11 +140,15 @@ bool bpf_side_withhold(struct bpf_side *kernel, pid_t tgid)
 	return true;
 }
 
-void bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid)
+uint64_t bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid)
 {
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
+	int fd = bpf_side_map(kernel, MAP_WITHHELD);
+	uint64_t value = 0;
 
-	bpf_map_delete_elem(bpf_side_map(kernel, MAP_WITHHELD), &key);
+	if (bpf_map_lookup_and_delete_elem(fd, &key, &value))   /* Linux 5.14 */
+		return 0;
+	return value == IOP_WITHHELD ? 0 : value;
 }
 
 void bpf_side_looked_at(struct bpf_side *kernel, uint64_t dev, uint64_t ino)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/rings.h"
 #include "capture/notes.h"
 
 void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
@@ -239,9 +240,13 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 	return library_create(libraries, module->path, &file);
 }
 
-uint64_t library_everywhere_ns(const struct library *library)
+uint64_t library_everywhere_ns(const struct library *library, bool withheld)
 {
-	return hold_server_has_members(library->libraries->server) ? 0 : library->for_all_ns;
+	if (hold_server_has_members(library->libraries->server) || !library->for_all_ns)
+		return 0;
+	if (withheld || !library->points[POINTS_DIRECT].n)
+		return library->for_all_ns;
+	return library->direct_ns && library->direct_ns < library->for_all_ns ? library->for_all_ns : library->direct_ns;
 }
 
 enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules)
@@ -377,8 +382,11 @@ void library_demand_for_all(struct libraries *libraries, struct library *library
 
 void library_direct_for_all(struct libraries *libraries, struct library *library)
 {
-	if (!library->direct.n)
-		attach_group_for_all(libraries, library, POINTS_DIRECT, &library->direct);
+	if (library->direct.n)
+		return;
+	attach_group_for_all(libraries, library, POINTS_DIRECT, &library->direct);
+	libraries_place(libraries);
+	library->direct_ns = monotonic_ns();
 }
 
 void libraries_stop_returns(struct libraries *libraries)

@@ -43,7 +43,8 @@ struct library {
 	struct links shared, shared_unwinders;
 	struct links demand;            /* for processes without their own links, while some of them want the group: */
 	size_t demand_users;
-	struct links direct;            /* the same, for processes that make calls of their own */
+	struct links direct;            /* the same, for processes that make calls of their own: */
+	uint64_t direct_ns;             /* time since which they are in place; 0: they are not */
 	struct code_file file;          /* kept open: the process that mapped it may end, or another file may get its name */
 	struct { struct attach_point *v; size_t n; } points[POINT_GROUPS];
 	UT_hash_handle hh;
@@ -76,8 +77,9 @@ struct library *libraries_get(struct libraries *libraries, const struct proc_mod
 /* The same for an opened file, of which it takes ownership; path is for messages and patterns. */
 struct library *libraries_get_file(struct libraries *libraries, const char *path, struct code_file *file);
 
-/* Returns since when every process has the library's probes without more being placed, 0: it does not. */
-uint64_t library_everywhere_ns(const struct library *library);
+/* Returns since when a process has the library's probes without more being placed, because they are in all processes; 0: it does
+ * not. withheld: it needs none for direct calls. */
+uint64_t library_everywhere_ns(const struct library *library, bool withheld);
 
 /* Returns how any of these files switches stacks. */
 enum stack_switching libraries_switching(struct libraries *libraries, const struct proc_modules *modules);
@@ -96,7 +98,7 @@ void library_join(struct libraries *libraries, struct library *library, pid_t pi
 void library_note_forbidden(struct library *library);
 /* One user more, or one less, of the on-demand group that is attached for all. */
 void library_demand_for_all(struct libraries *libraries, struct library *library, bool on);
-/* The group of direct calls, for all processes, if it is not there already. */
+/* The group of direct calls, for all processes, if it is not there already. Places it at once, after what was asked for before. */
 void library_direct_for_all(struct libraries *libraries, struct library *library);
 /* Replaces the probes attached for all by entry probes; from now on no return probes are attached. */
 void libraries_stop_returns(struct libraries *libraries);

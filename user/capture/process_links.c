@@ -159,8 +159,10 @@ static void attach_for_all(struct link_sharing *sharing, struct library *library
 		entry = process_links_find(links, library);
 		if (entry && links->demand)
 			demand_library(links, entry, true);
-		if (entry && !links->withheld && library->points[POINTS_DIRECT].n)
-			library_direct_for_all(sharing->libraries, library);
+		if (!entry || links->withheld || !library->points[POINTS_DIRECT].n)
+			continue;
+		links->direct = true;
+		library_direct_for_all(sharing->libraries, library);
 	}
 	libraries_place(sharing->libraries);
 	bpf_side_links_for_all(sharing->kernel, library->number);

@@ -221,8 +221,8 @@ static uint64_t recorder_drain_round(struct recorder *r)
 	clock_watch_step(&r->clock, r->spool);          /* before the records of this round, which are later */
 	rec.time_ns = time_ns = rings_drain(r->rings, bounded ? BOUND_SLICE_NS : 0);
 	note_losses(r, time_ns, r->stopped_ns);
-	/* A round says that all older records are there. Once some are refused, that is not so, and a follower must wait for the
-	 * END record, which tells up to when the recording is complete. */
+	/* A ROUND record promises that all older records are in the spool. Once the budget has refused one that would be false: a
+	 * follower then waits for the END record. */
 	if (!budget_refused(r->budget))
 		spool_writer_append(r->spool, &rec);
 	return time_ns;
@@ -294,7 +294,7 @@ static void on_notices(struct recorder *r)
 		switch (notice.type) {
 		case HOLD_BEGAN: place_probes(r, &notice); break;
 		case HOLD_ENDED:
-			if (notice.id.reason == IOP_HOLD_NEW_CODE || notice.time_ns)
+			if (notice.id.reason == IOP_HOLD_NEW_CODE)
 				targets_released(r->targets, notice.id.pid_tgid >> 32, notice.time_ns);
 			break;
 		case HOLD_SERVER_GONE: recorder_stop(r, "fault", "its hold server was killed: no more probes can be placed"); break;

@@ -31,7 +31,7 @@ void target_end_postponed(struct targets *targets, struct target *target, bool p
 
 	for (size_t i = 0; i < target->links.n; i++) {
 		struct process_library *entry = target->links.v[i];
-		uint64_t all_ns = library_everywhere_ns(entry->library);
+		uint64_t all_ns = library_everywhere_ns(entry->library, target->links.withheld);
 
 		if (!entry->postponed || (placed && !entry->found))
 			continue;
@@ -51,9 +51,25 @@ void target_note_gaps(struct targets *targets, struct target *target, const stru
 
 	if (since_ns)
 		target_add_gaps(targets, &target->unsettled, target->pid, library,
-			 (struct gap){ NULL, reason, since_ns, library_everywhere_ns(library) ?: now_ns });
+			 (struct gap){ NULL, reason, since_ns,
+				       library_everywhere_ns(library, target->links.withheld) ?: now_ns });
 	if (target->unsettled.n && !target->unsettled_ns)
 		target->unsettled_ns = now_ns;
+}
+
+void target_end_withholding(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns)
+{
+	uint64_t failed_ns = bpf_side_end_withholding(targets->kernel, target->pid);
+	struct gaps gaps = { 0 };
+
+	target->links.withheld = false;
+	if (failed_ns && (!since_ns || failed_ns < since_ns))
+		since_ns = failed_ns;
+	for (size_t i = 0; i < target->links.n && since_ns; i++)
+		if (target->links.v[i]->library->points[POINTS_DIRECT].n)
+			target_add_gaps(targets, &gaps, target->pid, target->links.v[i]->library,
+					(struct gap){ NULL, UNPROBED_LIBRARY, since_ns, to_ns });
+	gaps_write(&gaps, targets->spool, target->pid, 0);
 }
 
 void target_settle_gaps(struct targets *targets, struct target *target, uint64_t ran_ns)

@@ -161,7 +161,7 @@ static bool add_module(struct targets *targets, struct target *target, const str
 		return true;
 	if (targets->rendezvous && !known)
 		library_attach_rendezvous(&targets->libraries, library, target->pid, &entry->links[POINTS_LINKER]);
-	if (postpone && has_streams(library) && !library_everywhere_ns(library)) {
+	if (postpone && has_streams(library) && !library_everywhere_ns(library, target->links.withheld)) {
 		entry->postponed = true;
 		return true;
 	}

@@ -55,15 +55,14 @@ static void target_forget(struct targets *targets, struct target *target, bool e
 	target_end_postponed(targets, target, false, monotonic_ns());
 	if (target->mapped_ns)
 		target_add_unread_gap(targets, target, target->mapped_ns, UNPROBED_LIBRARY);
+	if (target->links.withheld)
+		target_end_withholding(targets, target, 0, monotonic_ns());
 	process_links_forget(&target->links, ended);
 	mappings_forget(&target->mappings);
 	if (target->links.off)
 		bpf_side_set_off(targets->kernel, target->pid, 0);
 	target->links.off = 0;
 	bpf_side_want_constants(targets->kernel, target->pid, NULL);
-	if (target->links.withheld)
-		bpf_side_end_withholding(targets->kernel, target->pid);
-	target->links.withheld = false;
 	gaps_write(&target->unsettled, targets->spool, target->pid, 0);
 	target->mapped_ns = 0;
 	target->mpi = false;
@@ -207,7 +206,7 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 	for (size_t i = 0; from && i < from->links.n; i++) {
 		const struct library *library = from->links.v[i]->library;
 		const struct process_library *entry = target ? process_links_find(&target->links, library) : NULL;
-		uint64_t all_ns = library_everywhere_ns(library), to_ns = all_ns && all_ns < until_ns ? all_ns : until_ns;
+		uint64_t all_ns = library_everywhere_ns(library, false), to_ns = all_ns && all_ns < until_ns ? all_ns : until_ns;
 
 		if (entry && !entry->postponed)
 			continue;       /* its code was inspected up to this library */
@@ -266,14 +265,15 @@ void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns)
 		target->mapped_ns = since_ns;
 }
 
-/* The probes first: until they are in place every such call waits. */
-static void place_withheld(struct targets *targets, struct target *target)
+/* The probes first: until they are in place every such call waits. since_ns: since when they may have been needed, 0: the process
+ * waits. */
+static void place_withheld(struct targets *targets, struct target *target, uint64_t since_ns)
 {
 	if (!target->links.withheld)
 		return;
 	process_links_direct(&target->links);
 	libraries_place(&targets->libraries);
-	bpf_side_end_withholding(targets->kernel, target->pid);
+	target_end_withholding(targets, target, since_ns, monotonic_ns());
 }
 
 void targets_place_withheld(struct targets *targets, pid_t pid)
@@ -282,7 +282,7 @@ void targets_place_withheld(struct targets *targets, pid_t pid)
 
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target)
-		place_withheld(targets, target);
+		place_withheld(targets, target, 0);
 }
 
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
@@ -294,7 +294,7 @@ void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 		return;
 	}
 	target->ran = true;
-	place_withheld(targets, target);
+	place_withheld(targets, target, since_ns);
 	target_settle_gaps(targets, target, since_ns);
 	target_scan_or_gap(targets, target, false, since_ns, UNPROBED_LIBRARY);
 }
@@ -413,8 +413,11 @@ void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns)
 
 void targets_finish(struct targets *targets, uint64_t time_ns)
 {
-	for (struct target *target = targets->all; target; target = target->hh.next)
+	for (struct target *target = targets->all; target; target = target->hh.next) {
 		target_end_postponed(targets, target, false, time_ns);
+		if (target->links.withheld)
+			target_end_withholding(targets, target, 0, time_ns);
+	}
 }
 
 static void find_ended(struct targets *targets, uint64_t now_ns)

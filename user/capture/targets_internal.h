@@ -76,6 +76,9 @@ void target_end_postponed(struct targets *targets, struct target *target, bool p
 /* Notes the gap from since_ns, if that is not 0, until the library's probes were in place; probes for all were in place before. */
 void target_note_gaps(struct targets *targets, struct target *target, const struct library *library, uint64_t since_ns,
 		      const char *reason);
+/* Probes for the process' own calls of a layer are not withheld any more: they are in place, or it has ended. Writes the gap since
+ * the process waited for them in vain, or since since_ns, if that is not 0 and earlier. */
+void target_end_withholding(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns);
 /* ran_ns: since when the process has run code that was not inspected, UINT64_MAX: it has not. */
 void target_settle_gaps(struct targets *targets, struct target *target, uint64_t ran_ns);
 
