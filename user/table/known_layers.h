@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What is known of layers by their name, from probes/known.layers: for the tables in old spools do not say it.
+ * Properties of layers by their name, from probes/known.layers. The spools of old versions carry tables that do not have these
+ * properties, and must still give the same archive.
  */
 #ifndef IOPROBE_KNOWN_LAYERS_H
 #define IOPROBE_KNOWN_LAYERS_H
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the layer's place in the summary, from the top of the stack to the bottom. */
+/* Returns the layer's place in the order of the summary, in which callers come before what they call; lower is earlier. */
 int known_layer_place(const char *layer);
 /* Returns whether its regions have OTF2's paradigm MPI. */
 bool known_layer_is_mpi(const char *layer);
