@@ -25,6 +25,23 @@
 
 #define NOBODY 0x7ffffff0       /* above pid_max */
 
+/* In the place of libc's: how often each process' stat is opened. */
+static unsigned char stat_opened[1 << 22];      /* by pid, which is less */
+
+int open(const char *path, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+	int pid, end = 0;
+
+	va_start(args, flags);
+	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	if (sscanf(path, "/proc/%d/stat%n", &pid, &end) == 1 && end && !path[end])
+		stat_opened[pid]++;
+	return openat(AT_FDCWD, path, flags, mode);
+}
+
 /* ---- modules ---- */
 
 static const struct proc_module *module_with(const struct proc_modules *modules, const void *address)
@@ -294,6 +311,50 @@ static void test_family(void **state)
 	free(pids);
 }
 
+static __attribute__((noreturn)) void be_chain(int depth, int up, int end)
+{
+	pid_t self = getpid(), child = depth > 1 ? fork() : 0;
+	char byte;
+
+	if (depth > 1 && !child)
+		be_chain(depth - 1, up, end);
+	if (write(up, &self, sizeof(self)) != sizeof(self))
+		_exit(1);
+	_exit(read(end, &byte, 1) || (child && waitpid(child, NULL, 0) != child));
+}
+
+/* Each process is read once, however deep its family is, and however many of them are asked for. */
+static void test_each_process_once(void **state)
+{
+	enum { DEPTH = 40 };
+	pid_t chain[DEPTH], child, *pids;
+	int up[2], end[2];
+	size_t n;
+
+	(void)state;
+	assert_true(!pipe(up) && !pipe(end));
+	child = fork();
+	if (!child) {
+		close(end[1]);
+		be_chain(DEPTH, up[1], end[0]);
+	}
+	for (int i = 0; i < DEPTH; i++)
+		assert_int_equal(read(up[0], &chain[i], sizeof(chain[i])), sizeof(chain[i]));
+	for (int nancestors = 1; nancestors <= DEPTH; nancestors += DEPTH - 1) {
+		memset(stat_opened, 0, sizeof(stat_opened));
+		assert_int_equal(proc_descendants_read(nancestors == 1 ? &child : chain, nancestors, &pids, &n), 0);
+		free(pids);
+		assert_int_equal(n, nancestors == 1 ? DEPTH - 1 : 0);
+		for (size_t pid = 0; pid < sizeof(stat_opened); pid++)
+			assert_true(stat_opened[pid] <= 1);
+		for (int i = 0; i < DEPTH; i++)
+			assert_int_equal(stat_opened[chain[i]], 1);
+	}
+	close(end[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(up[0]), close(up[1]), close(end[0]);
+}
+
 static void *wait_for_byte(void *fd)
 {
 	char byte;
@@ -416,7 +477,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_modules), cmocka_unit_test(test_odd_paths), cmocka_unit_test(test_replaced_file),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_family), cmocka_unit_test(test_leader_ended),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_family),
+		cmocka_unit_test(test_each_process_once), cmocka_unit_test(test_leader_ended),
 		cmocka_unit_test(test_fds), cmocka_unit_test(test_texts), cmocka_unit_test(test_env),
 	};
 

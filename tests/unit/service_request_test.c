@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -206,6 +207,34 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* In the place of libc's: whether a pidfd was open each time that a process' directory in /proc was looked at. */
+static unsigned looks, unguarded_looks;
+
+static bool has_pidfd(void)
+{
+	char name[32], target[64];
+	ssize_t len;
+
+	for (int fd = 3; fd < 256; fd++) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+		len = readlink(name, target, sizeof(target));
+		if (len > 0 && (memmem(target, len, "[pidfd]", 7) || !strncmp(target, "pidfd:", 6)))
+			return true;
+	}
+	return false;
+}
+
+int stat(const char *path, struct stat *st)
+{
+	int pid, end = 0;
+
+	if (sscanf(path, "/proc/%d%n", &pid, &end) == 1 && end && !path[end]) {
+		looks++;
+		unguarded_looks += !has_pidfd();
+	}
+	return fstatat(AT_FDCWD, path, st, 0);
+}
+
 static void test_own_processes(void **state)
 {
 	uid_t uid = getuid() ? getuid() : 65534;
@@ -227,6 +256,9 @@ static void test_own_processes(void **state)
 	assert_int_equal(check("{\"job\": \"4242\"}", uid, NULL, 0), -ESRCH);
 	snprintf(text, sizeof(text), "{\"job\": \"7\", \"pids\": [%d]}", pid);
 	assert_int_equal(check(text, uid, NULL, 0), -EPERM);
+	/* otherwise the number could be given to another process between the look and the pidfd */
+	assert_true(looks);
+	assert_int_equal(unguarded_looks, 0);
 }
 
 /* A prolog's job has no process yet. */

@@ -177,6 +177,25 @@ static void test_hand_over(void **state)
 	assert_answer("job 7 is being recorded already");
 }
 
+/* A recorder that cannot be tracked could never be stopped: it is killed, and the client is told. */
+static void test_untracked_is_killed(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	service.jobs.n = JOBS_MAX;      /* no further one can be added */
+	service.policy.max_jobs = JOBS_MAX + 1;
+	assert_int_equal(ask_as(0, start_of_job("7")), 0);
+	assert_answer("job 7: cannot reach a recorder");
+	service.jobs.n = 0;
+	assert_null(service.jobs.first);
+	pid = waitpid(-1, &status, 0);
+	assert_true(pid > 0 && WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 static void test_policy_decides(void **state)
 {
 	json_t *message = start_of_job("7");
@@ -333,6 +352,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_users_must_be_allowed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_processes_must_be_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hand_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_untracked_is_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_policy_decides, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reserved, setup, teardown),
