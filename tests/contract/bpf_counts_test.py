@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The counters of the BPF programs (COUNT in bpf/state.h) are changed by atomic instructions only: programs are preempted, and run in
-interrupts inside of others, so that a plain addition would lose counts without a sign. Looks at the compiled objects: behind each
-look-up of the map "counters" comes an atomic addition to what was found, and no plain store.
+"""The counters of the BPF programs (COUNT in bpf/state.h) are changed by atomic instructions only: programs are preempted, and run
+in interrupts inside of others, so that a plain addition would lose counts without a sign. Looks at the compiled objects: behind
+each look-up of the map "counters" comes an atomic addition to what was found, and no plain store.
 
 Needs no root. BUILD names the directory of the objects."""
 import glob
@@ -64,12 +64,13 @@ def faults(path):
 
 def main():
     objects = sorted(glob.glob(os.path.join(BUILD, "ioprobe-*.bpf.o")))
-    failed = not objects
+    failed = 0
     for path in objects:
         wrong = list(faults(path))
-        failed |= bool(wrong)
+        failed += bool(wrong)
         print(f"not ok {os.path.basename(path)}: {'; '.join(wrong[:5])}" if wrong else f"ok {os.path.basename(path)}, counters")
-    sys.exit(failed)
+    print(f"{len(objects) - failed} passed, {failed} failed")
+    sys.exit(bool(failed) or not objects)
 
 
 if __name__ == "__main__":

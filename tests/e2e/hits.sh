@@ -48,7 +48,8 @@ expect direct_many "calls('H5Dwrite', under='nc_put_vara_double') == 70 and call
 # The first call of its own makes a dataspace: the probes are there when it returns.
 run space 1 1 space
 grep -hq "before its probes were in place" "$TMP/space/out" && skip "space, sizes" "the program was not held" ||
-	expect space "calls('H5Dwrite') == 2 and unknown('H5Dwrite') == 0" "sorted(c.written for c in select('H5Dwrite')) == [16, 24]"
+	expect space "calls('H5Dwrite') == 2 and unknown('H5Dwrite') == 0" \
+		"sorted(c.written for c in select('H5Dwrite')) == [16, 24]"
 
 # From the ninth process on the links are for all: a child that was forked has those of calls of its own later than the others.
 forked() {
@@ -63,8 +64,8 @@ forked() {
 }
 forked
 
-# in_vain NAME MODE: the selection is missed, and the size is unknown, not that of the whole dataspace. An ENTER that was sent has an
-# EXIT. Only the first call waits.
+# in_vain NAME MODE: the selection is missed, and the size is unknown, not that of the whole dataspace. An ENTER that was sent has
+# an EXIT. Only the first call waits.
 in_vain() {
 	local text
 	fresh "$1" >/dev/null

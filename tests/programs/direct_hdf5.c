@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * direct_hdf5 DIR PUTS [PARTS [space|stop|hang|fork FILE]]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc (netCDF-4). With PARTS the
- * program then uses HDF5 itself: it writes 3 doubles PARTS times, by selections in memory and in the file, and 10 doubles at
- * once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between. space: instead it writes 3 doubles
- * by a selection in memory; its first call of HDF5 makes a dataspace, and a system call inside reads a file. stop: the same, but
- * before that it stops its parent, the recorder, and lets it go on afterwards: its first call of HDF5 waits in vain. hang: it stops
- * only the recorder's main thread. fork: it makes the file DIR/ready, waits for FILE, and has a child use HDF5 as above, without puts.
+ * direct_hdf5 DIR PUTS [PARTS [space|stop|hang|fork FILE]]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc
+ * (netCDF-4). With PARTS the program then uses HDF5 itself: it writes 3 doubles PARTS times, by selections in memory and in the
+ * file, and 10 doubles at once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between.
+ *	space	instead it writes 3 doubles by a selection in memory; its first call of HDF5 makes a dataspace, and a system call
+ *		inside reads a file;
+ *	stop	the same, but before that it stops its parent, the recorder, and lets it go on afterwards: its first call of HDF5
+ *		waits in vain;
+ *	hang	the same, but it stops only the recorder's main thread;
+ *	fork	it makes the file DIR/ready, waits for FILE, and has a child use HDF5 as with PARTS, without puts.
  */
 #include <fcntl.h>
 #include <hdf5.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * headers DIR MODE: opens the classic netCDF file DIR/f.nc with nc_open and reads each of its 400 variables whole with nc_get_var,
- * without an inquiry: v0, v1, … of 5 values, every other one int (20 bytes), the others double (40). Between the library's reads of
- * the header the program reads other files, as a callback may: DIR/notes, which is no netCDF file, and DIR/other.nc, whose variables
- * have the types the other way round. MODE:
+ * without an inquiry: v0, v1, … of 5 values, every other one int (20 bytes), the others double (40). Between the library's reads
+ * of the header the program reads other files, as a callback may: DIR/notes, which is no netCDF file, and DIR/other.nc, whose
+ * variables have the types the other way round. MODE:
  *	others	at offset 0 of DIR/notes, then of DIR/other.nc where the library is going to read DIR/f.nc, but not at offset 0;
  *	twins	the same at offset 0, too: two files begin like a netCDF file;
  *	jump	instead the program leaves nc_open by longjmp at the library's first call of read(2), then reads DIR/f.nc itself.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * pnetcdf FILE [again]: PnetCDF with N ranks. Each rank, on variables "field" (double, 4 x 32 N), "flags" (int, 32 N) and "marks" (int,
- * 4 x 32 N):
+ * pnetcdf FILE [again]: PnetCDF with N ranks. Each rank, on variables "field" (double, 4 x 32 N), "flags" (int, 32 N) and "marks"
+ * (int, 4 x 32 N):
  *	4 ncmpi_put_vara_double_all of 32 (256 bytes each), 1 ncmpi_put_var1_int_all (4), 1 flexible ncmpi_put_vara_all of 16
  *	  MPI_INT (64);
  *	independent: rank 0 alone 1 ncmpi_put_vars_int of 3 (12);
@@ -17,8 +17,8 @@
  *	attributes: ncmpi_put_att_text 5 (5), ncmpi_put_att_int 2 (8).
  *	1 ncmpi_put_vara_int_all of the record of its rank of "log" (int, unlimited) (4).
  * Reopened for reading, nothing but the variables' ids is inquired: 1 ncmpi_get_vara_double_all of 64 (512), 2
- * ncmpi_get_var_int_all, of "flags" (128 N) and "log" (4 N). again: only that, of a file that exists: ncmpi_open is the first call of
- * MPI-IO.
+ * ncmpi_get_var_int_all, of "flags" (128 N) and "log" (4 N). again: only that, of a file that exists: ncmpi_open is the first call
+ * of MPI-IO.
  */
 #include <mpi.h>
 #include <pnetcdf.h>

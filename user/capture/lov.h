@@ -11,8 +11,8 @@
 
 #define LOV_ATTRIBUTE "lustre.lov"
 
-/* What is not the same in all components is 0, and so it is where some are not allocated yet: the file has no such property, and what
- * those get is not known. A text that is too long ends with "...". */
+/* What is not the same in all components is 0, and so are size, count and pool where some are not allocated yet: what those get is
+ * not known. A text that is too long ends with "...". */
 struct lov_layout {
 	uint64_t stripe_bytes;
 	uint32_t stripe_count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Layouts of files on Lustre: of each regular file that is described in a recording the attribute lustre.lov is read once and noted,
- * up to limits (stripes.c). A process of its own reads them, because a server that does not answer must stop neither the recorder
- * nor a target.
+ * Layouts of files on Lustre: of each regular file that is described in a recording the attribute lustre.lov is read once and
+ * noted, up to limits (stripes.c). A process of its own reads them, because a server that does not answer must stop neither the
+ * recorder nor a target.
  */
 #ifndef IOPROBE_CAPTURE_STRIPES_H
 #define IOPROBE_CAPTURE_STRIPES_H

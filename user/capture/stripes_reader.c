@@ -108,13 +108,14 @@ int stripes_reader_main(int argc, char **argv)
 {
 	static struct stripes_request request;
 	static struct stripes_reply reply;
+	const ssize_t least = offsetof(struct stripes_request, path);
 	ssize_t len;
 
 	(void)argv;
 	if (argc != 1 || chdir("/") || syscall(SYS_close_range, STRIPES_SOCKET_FD + 1, ~0u, 0) || stripes_keep_rights())
 		return 1;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);       /* a recorder that has ended before has closed the socket */
-	while ((len = recv(STRIPES_SOCKET_FD, &request, sizeof(request) - 1, 0)) >= (ssize_t)offsetof(struct stripes_request, path)) {
+	while ((len = recv(STRIPES_SOCKET_FD, &request, sizeof(request) - 1, 0)) >= least) {
 		((char *)&request)[len] = 0;
 		stripes_read(&request, &reply);
 		if (send(STRIPES_SOCKET_FD, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
