@@ -120,7 +120,7 @@ static void detect_wait(struct analysis *a, const struct detector *d)
 			snprintf(f->evidence, sizeof(f->evidence),
 				 "%llu times a rank waits in a collective call of MPI%s for one that is in I/O or late: "
 				 "%llu times for %.60s",
-				 (unsigned long long)(beside + calls), calls ? " or MPI-IO" : "", (unsigned long long)most, name);
+				 (unsigned long long)beside + calls, calls ? " or MPI-IO" : "", (unsigned long long)most, name);
 		else
 			snprintf(f->evidence, sizeof(f->evidence),
 				 "in %llu collective calls ranks wait for one that comes later: in %llu of them it is %.60s",
