@@ -113,7 +113,7 @@ open('$dir/data/go').read(); ctypes.CDLL('$lib').H5open()" >"$dir/stdout" 2>"$di
 }
 
 # started_without_parser NAME: records a shell that starts a new program, which waits because the parser of its file is stopped.
-# Sets recorder, server, parser and pid (the program's).
+# Sets recorder, server, parsers and pid (the program's).
 started_without_parser() {
 	dir=$(fresh "$1")
 	mkfifo "$dir/data/go"
@@ -124,8 +124,8 @@ started_without_parser() {
 	recorder=$!
 	wait_for_file "$dir/data/ready" || not_ok "$1" "the program did not start: $(said "$dir")"
 	server=$(pgrep -P $recorder -x ioprobe-hold)
-	parser=$(pgrep -P $recorder -f 'parser-process 0$')
-	kill -STOP "$parser"
+	mapfile -t parsers < <(pgrep -P $recorder -f 'parser-process 0$')       # of probes, and of call sites
+	kill -STOP "${parsers[@]}"
 	echo >"$dir/data/go"
 	wait_for_file "$dir/data/pid"
 	sleep 0.3
@@ -134,24 +134,24 @@ started_without_parser() {
 
 # Its parent learns at once that a waiting program was killed.
 killed_while_held() {
-	local dir recorder server parser pid
+	local dir recorder server parsers pid
 	started_without_parser killed_while_held
 	kill -KILL "$pid"
 	wait_for_file "$dir/data/status" 1
 	verdict killed_while_held "$([ "$(cat "$dir/data/status")" = 137 ] || ps -o pid=,stat=,args= -p "$pid")"
-	kill -CONT "$parser"
+	kill -CONT "${parsers[@]}"
 	wait $recorder
 	contract killed_while_held
 }
 
 # A waiting program goes on when the process that let it wait is stopped.
 server_stopped() {
-	local dir recorder server parser pid
+	local dir recorder server parsers pid
 	started_without_parser server_stopped
 	kill -STOP "$server"
 	wait_for_file "$dir/data/status" 8
 	verdict server_stopped "$([ "$(cat "$dir/data/status")" = 0 ] || ps -o pid=,stat=,args= -p "$pid")"
-	kill -CONT "$parser" "$server"
+	kill -CONT "${parsers[@]}" "$server"
 	wait $recorder
 	contract server_stopped
 }
@@ -159,7 +159,7 @@ server_stopped() {
 # Without task work (kernels before 6.18) a program waits at its linker's rendezvous, if its process was known before. The hold
 # server is its tracer meanwhile; the parser of its file is stopped, which takes the recorder some 0.3 s to notice.
 fallback() {
-	local dir recorder pid held=no i
+	local dir recorder parsers pid held=no i
 	dir=$(fresh fallback)
 	mkfifo "$dir/data/go"
 	cp "$(command -v sleep)" "$dir/data/held"
@@ -170,7 +170,8 @@ fallback() {
 	wait_for_file "$dir/data/ready" || not_ok fallback "the program did not start: $(said "$dir")"
 	wait_for_file "$dir/data/pid"
 	sleep 0.5       # until the forked process has its rendezvous' link
-	kill -STOP "$(pgrep -P $recorder -f 'parser-process 0$')"
+	mapfile -t parsers < <(pgrep -P $recorder -f 'parser-process 0$')
+	kill -STOP "${parsers[@]}"
 	read -r pid <"$dir/data/pid"
 	echo >"$dir/data/go"
 	for ((i = 0; i < 1000; i++)); do
