@@ -62,7 +62,7 @@ static __always_inline bool descriptor_excluded(struct thread *t, s32 fd)
 static __always_inline void send_async(struct thread *t, struct iop_rec_async *rec)
 {
 	rec_header(&rec->rec, t, IOP_REC_ASYNC, 0, sizeof(*rec), rec->rec.time_ns);
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 }
 
 static __always_inline struct iop_rec_async_end *async_end(struct thread *t, u8 interface, u64 now)
@@ -78,7 +78,7 @@ static __always_inline struct iop_rec_async_end *async_end(struct thread *t, u8 
 static __always_inline void send_async_end(struct thread *t, struct iop_rec_async_end *rec)
 {
 	rec_header(&rec->rec, t, IOP_REC_ASYNC_END, 0, sizeof(*rec), rec->rec.time_ns);
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 }
 
 #endif

@@ -72,7 +72,7 @@ __noinline int send_enter(struct thread *t, struct frame *f, u32 depth, bool str
 	rec_header((void *)t->scratch, t, IOP_REC_ENTER, (desc ? IOP_F_STRINGS : 0) | flags_of_frame(f), len, now);
 	if (len > MAX_CALL_LEN)
 		return 0;
-	send(t, t->scratch, len, false);
+	send_record(t, t->scratch, len, false);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ __noinline int send_abandoned(struct thread *t, struct frame *f, u32 depth, bool
 	len = call_record(t, f, IOP_REC_EXIT, depth, 0);
 	rec_header((void *)t->scratch, t, IOP_REC_EXIT, unseen ? IOP_F_ABANDONED | IOP_F_UNSEEN : IOP_F_ABANDONED,
 		   sizeof(struct iop_rec_call), now);
-	send(t, t->scratch, sizeof(struct iop_rec_call), false);
+	send_record(t, t->scratch, sizeof(struct iop_rec_call), false);
 	return len;
 }
 
@@ -245,7 +245,7 @@ __noinline int abandon_turned_off(struct thread *t, u64 now)
 }
 
 /* now: time for the records of the entering call; 0: they read the clock later. */
-static __always_inline void prune(struct thread *t, u64 sp, u64 now)
+static __always_inline void frames_prune(struct thread *t, u64 sp, u64 now)
 {
 	struct frame *top;
 
@@ -277,7 +277,7 @@ __noinline int send_enters(struct thread *t, u32 depth, u64 now)
 
 /* Returns the next frame, after sending its parent's ENTER unless the call is filtered. NULL if the stack is full: the call is
  * counted and not recorded. */
-static __always_inline struct frame *push(struct thread *t, u64 now, bool excluded)
+static __always_inline struct frame *frame_push(struct thread *t, u64 now, bool excluded)
 {
 	u32 depth = t->depth;
 	struct frame *parent, *f;
@@ -443,7 +443,7 @@ static __always_inline void send_return(struct thread *t, struct frame *f, const
 	rec_header((void *)t->scratch, t, type, (strings ? IOP_F_STRINGS : 0) | flags_of_frame(f), len, now);
 	if (len > MAX_CALL_LEN)
 		return;
-	send(t, t->scratch, len, false);
+	send_record(t, t->scratch, len, false);
 }
 
 #endif

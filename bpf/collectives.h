@@ -26,7 +26,7 @@ __noinline int send_held_collective(struct thread *t)
 	rec->probe = t->held.probe;
 	t->held.leave_ns = 0;
 	rec_header(&rec->rec, t, IOP_REC_COLLECTIVE, 0, sizeof(*rec), bpf_ktime_get_ns());
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 	return 0;
 }
 

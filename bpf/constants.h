@@ -51,7 +51,7 @@ __noinline int send_constants(struct thread *t, u64 now)
 	if (bpf_map_delete_elem(&constants, &key))
 		return 0;       /* another thread is sending them */
 	rec_header(&rec->rec, t, IOP_REC_CONSTANTS, 0, len, now);
-	send(t, rec, len, false);
+	send_record(t, rec, len, false);
 	return 0;
 }
 

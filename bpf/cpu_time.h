@@ -81,7 +81,7 @@ __noinline int cpu_call_ends(struct thread *t, u64 enter_ns, u64 now)
 	if (!rec->off_ns && !rec->before_off_ns && !rec->user_ns && !rec->system_ns && !rec->flags)
 		return 0;
 	rec_header(&rec->rec, t, IOP_REC_CPU, 0, sizeof(*rec), now);
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 	return 0;
 }
 

@@ -96,10 +96,10 @@ static __always_inline void send_description(struct thread *t, struct iop_rec_fd
 		len = PATH_ROOM + 256;
 	len = (sizeof(*rec) + len + 7) & ~7u;
 	rec_header(&rec->rec, t, type, 0, len, now);
-	send(t, rec, len, false);
+	send_record(t, rec, len, false);
 }
 
-static __always_inline struct iop_rec_fd *description(struct thread *t, s32 fd)
+static __always_inline struct iop_rec_fd *description_begin(struct thread *t, s32 fd)
 {
 	struct iop_rec_fd *rec = (void *)t->scratch;
 
@@ -124,7 +124,7 @@ __noinline int send_mount(struct thread *t, u64 now)
 	mnt = (void *)t->walk.mount;
 	sb = LOAD(mnt, mnt.mnt_sb);
 	dev = LOAD(sb, s_dev);
-	rec = description(t, -1);
+	rec = description_begin(t, -1);
 	rec->i_mode = 0;
 	rec->ino = LOAD(sb, s_blocksize);
 	rec->dev_major = dev >> 20;
@@ -188,7 +188,7 @@ __noinline int describe_file(struct thread *t, u64 identity, u64 now)
 	if (!t || !file)
 		return 0;
 	describe_mount(t, &file->f_path, now);
-	rec = description(t, -1);
+	rec = description_begin(t, -1);
 	rec->f_flags = LOAD(file, f_flags);
 	rec->pos = identity;
 	describe_path(rec, t, &file->f_path, LOAD(file, f_inode));
@@ -211,7 +211,7 @@ __noinline int describe_fd(struct thread *t, s32 fd, u64 now, bool force)
 	if (!t || !file)
 		return 0;
 	describe_mount(t, &file->f_path, now);
-	rec = description(t, fd);
+	rec = description_begin(t, fd);
 	rec->f_flags = LOAD(file, f_flags);
 	rec->pos = LOAD(file, f_pos);
 	if (!bpf_probe_read_kernel(&word, sizeof(word), cloexec + (u32)fd / 64))
@@ -235,7 +235,7 @@ __noinline int describe_cwd(struct thread *t, u64 now)
 	if (!t)
 		return 0;
 	describe_mount(t, &fs->pwd, now);
-	rec = description(t, -1);
+	rec = description_begin(t, -1);
 	describe_path(rec, t, &fs->pwd, LOAD(LOAD(fs, pwd.dentry), d_inode));
 	send_description(t, rec, IOP_REC_CWD, now);
 	return 1;

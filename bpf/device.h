@@ -35,7 +35,7 @@ static __always_inline void device_leave(struct thread *t, struct task_struct *t
 	rec->read_bytes = bytes;
 	rec->wait_ns = slept_ns;
 	rec_header(&rec->rec, t, IOP_REC_DEVICE, 0, sizeof(*rec), now);
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 }
 
 SEC("tp_btf/sched_switch")

@@ -47,7 +47,7 @@ static __always_inline void *ring_here(u32 recording)
 }
 
 /* The sequence number advances even if the ring is full: the gap shows the reader where records are missing. */
-static __always_inline void send(struct thread *t, void *rec, u32 len, bool urgent)
+static __always_inline void send_record(struct thread *t, void *rec, u32 len, bool urgent)
 {
 	void *ring = ring_here(t->recording);
 

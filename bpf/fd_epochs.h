@@ -139,7 +139,7 @@ static __always_inline void send_epoch(struct thread *t, struct frame *f, struct
 {
 	rec->enter_ns = f->enter_ns;
 	rec_header(&rec->rec, t, IOP_REC_FD_EPOCH, 0, sizeof(*rec), now);
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 }
 
 __noinline int fd_call_ends(struct thread *t, struct frame *f, u32 which, u64 now)

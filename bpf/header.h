@@ -57,7 +57,7 @@ __noinline int send_contents_piece(struct thread *t, u64 buffer, u32 n, u64 offs
 	if (len > sizeof(*rec) + CONTENTS_PIECE)
 		return 1;
 	rec_header(&rec->rec, t, IOP_REC_CONTENTS, 0, len, now);
-	send(t, rec, len, false);
+	send_record(t, rec, len, false);
 	return 0;
 }
 

@@ -130,10 +130,10 @@ int unwinder_entry(struct pt_regs *ctx)
 	if (!desc)
 		return 0;
 	if (desc->unwind == IOP_UNWIND_JUMPS) {
-		jump(t, ctx->di);
+		jump_over_frames(t, ctx->di);
 		return 0;
 	}
-	prune(t, sp, 0);
+	frames_prune(t, sp, 0);
 	if (desc->unwind == IOP_UNWIND_WALKS)
 		give_returns_back(t, sp);
 	return 0;

@@ -49,7 +49,7 @@ __noinline bool frame_is_jumped_over(struct thread *t, u32 index, u64 target)
 }
 
 /* The thread is in longjmp's first instructions. */
-static __always_inline void jump(struct thread *t, u64 jmp_buf)
+static __always_inline void jump_over_frames(struct thread *t, u64 jmp_buf)
 {
 	u64 target = jump_target(t, jmp_buf);
 	u32 keep = t->depth;

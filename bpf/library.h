@@ -260,7 +260,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		return 1;
 	sp = ctx->sp + (cookie >> IOP_COOKIE_FRAME_SHIFT);
 	now = bpf_ktime_get_ns();
-	prune(t, sp, now);
+	frames_prune(t, sp, now);
 	beside = (desc->flags & IOP_D_NESTED) && !t->depth;
 	if (beside && !collectives)
 		return 1;
@@ -278,7 +278,7 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 	}
 	if (desc->requests & IOP_R_DEMAND)
 		demand_probes(t, now);
-	f = push(t, now, beside || (observed && (desc->requests & IOP_R_TESTS)));
+	f = frame_push(t, now, beside || (observed && (desc->requests & IOP_R_TESTS)));
 	if (!f)
 		return 1;
 	f->enter_ns = now;

@@ -161,7 +161,7 @@ __noinline u32 send_code_piece(struct thread *t, u64 data, u32 at)
 	rec->len = n;
 	rec_header(&rec->rec, t, IOP_REC_PYTHON_CODE, 0, (sizeof(*rec) + n + 7) & ~7ull,
 		   t->up.now ? t->up.now : bpf_ktime_get_ns());
-	send(t, rec, (sizeof(*rec) + n + 7) & 0x1ff8, false);
+	send_record(t, rec, (sizeof(*rec) + n + 7) & 0x1ff8, false);
 	return rec->kind == 2 ? n / 2 : rec->kind == 4 ? n / 4 : n;
 }
 

@@ -84,7 +84,7 @@ __noinline int demand_probes(struct thread *t, u64 now)
 		return 0;
 	rec = (void *)t->scratch;
 	rec_header(rec, t, IOP_REC_DEMAND, 0, sizeof(*rec), now);
-	send(t, rec, sizeof(*rec), true);
+	send_record(t, rec, sizeof(*rec), true);
 	return 0;
 }
 
@@ -499,7 +499,7 @@ __noinline int send_requests(struct thread *t, struct frame *f, u32 type, u32 be
 	rec->probe = f->probe;
 	rec->beyond = beyond;
 	rec_header(&rec->rec, t, type, 0, len, now);
-	send(t, rec, len, false);
+	send_record(t, rec, len, false);
 	rec->n = 0;
 	return 0;
 }

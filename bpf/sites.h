@@ -120,7 +120,7 @@ __noinline int send_site(struct thread *t, u32 id, u32 flags)
 	rec.image = flags & IOP_SITE_PAIR ? 0 : t->up.image & ~IOP_PYTHON_IMAGE;
 	rec.flags = flags;
 	rec_header(&rec.rec, t, IOP_REC_SITE, 0, sizeof(rec), t->up.now ? t->up.now : bpf_ktime_get_ns());
-	send(t, &rec, sizeof(rec), false);
+	send_record(t, &rec, sizeof(rec), false);
 	return 0;
 }
 

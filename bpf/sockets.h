@@ -82,7 +82,7 @@ __noinline int describe_socket(struct thread *t, u64 address, u64 now)
 	else if (rec->family == FAMILY_IPV4 || rec->family == FAMILY_IPV6)
 		inet_addresses(rec, sk);
 	rec_header(&rec->rec, t, IOP_REC_SOCKET, 0, sizeof(*rec), now);
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 	return 1;
 }
 

@@ -189,8 +189,8 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 		return 0;       /* mmap of memory, not of a file */
 	table_check(t, task);
 	excluded = syscall_excluded(user, t, desc);
-	prune(t, user->sp, 0);  /* frames that an exception or longjmp left are detected here too */
-	f = push(t, 0, excluded);
+	frames_prune(t, user->sp, 0);  /* frames that an exception or longjmp left are detected here too */
+	f = frame_push(t, 0, excluded);
 	if (!f)
 		return 0;
 	f->probe = id;

@@ -49,7 +49,7 @@ __noinline int table_unshared(struct thread *t)
 	t->files = (u64)LOAD(task, files);
 	rec = (void *)t->scratch;
 	rec_header(rec, t, IOP_REC_OWN_FILES, 0, sizeof(*rec), bpf_ktime_get_ns());
-	send(t, rec, sizeof(*rec), false);
+	send_record(t, rec, sizeof(*rec), false);
 	return 0;
 }
 

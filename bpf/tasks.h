@@ -107,7 +107,7 @@ static __always_inline int fork_process(struct task_struct *parent, struct task_
 	rec->table = 0;
 	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), child->comm);
 	rec_header(&rec->rec, t, IOP_REC_FORK, 0, sizeof(*rec), bpf_ktime_get_ns());
-	send(t, rec, sizeof(*rec), !thread);
+	send_record(t, rec, sizeof(*rec), !thread);
 	return 0;
 }
 
@@ -152,7 +152,7 @@ static __always_inline void new_program(struct thread *t)
 }
 
 /* Ends the recording of a thread. */
-static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_code)
+static __always_inline void thread_leave(struct thread *t, bool group_dead, s32 exit_code)
 {
 	struct iop_rec_task_exit_hits *all = (void *)t->scratch;
 	struct iop_rec_task_exit *rec = &all->exit;
@@ -164,7 +164,7 @@ static __always_inline void leave(struct thread *t, bool group_dead, s32 exit_co
 	rec->frames_too_deep = t->frames_too_deep;
 	all->hits = t->hits;
 	rec_header(&rec->rec, t, IOP_REC_TASK_EXIT, 0, sizeof(*all), bpf_ktime_get_ns());
-	send(t, all, sizeof(*all), group_dead);
+	send_record(t, all, sizeof(*all), group_dead);
 	table_leave(t);
 	p = process_of(t);
 	if (group_dead && p)
@@ -272,7 +272,7 @@ static __always_inline int exec_process(struct linux_binprm *bprm, u32 old_tid)
 	abandon_to(t, 0, bpf_ktime_get_ns());
 	if (is_privileged(t->recording, bprm)) {
 		turn_away(task, t->recording);
-		leave(t, true, 0);
+		thread_leave(t, true, 0);
 		bpf_task_storage_delete(&threads, task);
 		return 0;
 	}
@@ -289,7 +289,7 @@ static __always_inline int exec_process(struct linux_binprm *bprm, u32 old_tid)
 	rec->path_len = n > 0 ? (n - 1) & (PATH_ROOM - 1) : 0;
 	n = (sizeof(*rec) + rec->path_len + 7) & ~7u;
 	rec_header(&rec->rec, t, IOP_REC_EXEC, 0, n, bpf_ktime_get_ns());
-	send(t, rec, n & 0x1fff, true);
+	send_record(t, rec, n & 0x1fff, true);
 	if (hold_at_seal && recording_by(t->recording)->hold_limit_ns && is_static(t))
 		hold_until_probed(t, task, task->mm->start_stack);
 	return 0;
@@ -328,7 +328,7 @@ static __always_inline int exit_thread(void)
 		return 0;
 	t->ended = 1;
 	abandon_to(t, 0, bpf_ktime_get_ns());
-	leave(t, is_last_thread(task, t), task->exit_code);
+	thread_leave(t, is_last_thread(task, t), task->exit_code);
 	return 0;
 }
 

@@ -57,7 +57,7 @@ static __always_inline void report_mapped_code(struct thread *t, u64 addr, bool 
 
 	rec->addr = addr;
 	rec_header(&rec->rec, t, IOP_REC_MAP_EXEC, not_held ? IOP_F_NOT_HELD : 0, sizeof(*rec), bpf_ktime_get_ns());
-	send(t, rec, sizeof(*rec), true);
+	send_record(t, rec, sizeof(*rec), true);
 }
 
 static __always_inline void hold_failed(struct thread *t)
