@@ -94,11 +94,12 @@ struct saving saving_larger(const struct analysis *a, const struct removed *r, u
 	const struct cost_model *m = fs < FS_KINDS ? &a->models[fs][dir] : NULL;
 	struct removed usual = without_late(r);
 	struct range ns = saving_bare(a, &usual);
+	uint64_t requests = bytes / LARGE_BYTES + 1;
 	double rest;
 
 	if (!m || !m->known)
 		return (struct saving){ false, 0, ns.high + saving_between(a, r), "no large requests in this trace: a ceiling" };
-	rest = (bytes / LARGE_BYTES + 1) * m->latency_ns + bytes * m->ns_per_byte;
+	rest = requests * m->latency_ns + bytes * m->ns_per_byte;
 	return (struct saving){ true, saving_positive(ns.low * (1 - VARIES) - 2 * rest),
 				saving_positive(ns.high * (1 + VARIES) + saving_between(a, r) - rest / 2),
 				"large requests in this trace" };

@@ -232,7 +232,7 @@ static int link_program(struct members *members, const struct definition *defini
 {
 	struct { uint32_t prog_fd, target_fd, attach_type, flags; uint64_t cookie; } link = {
 		.prog_fd = definition->program_fd, .attach_type = BPF_PERF_EVENT, .cookie = definition->cookie };
-	int err = begin_stand_in(members), fd = err ? err : probe_event_keep(definition->event, members->stand_in), link_fd = fd;
+	int err = begin_stand_in(members), fd = err ? err : probe_event_keep(definition->event, members->stand_in), link_fd;
 	uint32_t key = members->events.defined - 1;
 
 	if (fd < 0)

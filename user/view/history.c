@@ -127,7 +127,7 @@ static json_t *history_layers_json(const struct history *h)
 			array, json_pack("{ss sI sI sI sI sI sf sf sI so}", "name", l->name, "calls", (json_int_t)l->calls.calls,
 					 "failed", (json_int_t)l->calls.failed, "read", (json_int_t)l->counts.bytes_read, "written",
 					 (json_int_t)l->counts.bytes_written, "unknown",
-					 (json_int_t)(l->counts.unknown_reads + l->counts.unknown_writes), "time",
+					 (json_int_t)l->counts.unknown_reads + (json_int_t)l->counts.unknown_writes, "time",
 					 (int64_t)l->calls.time_ns / 1e9, "longest", l->calls.longest_ns / 1e9, "open",
 					 (json_int_t)l->calls.open_calls, "classes", history_classes_json(l->calls.classes)));
 	}

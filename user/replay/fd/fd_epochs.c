@@ -46,9 +46,7 @@ static void early_add(struct fd_slot *slot, uint32_t epoch)
 	for (unsigned i = 0; i < FD_EARLY; i++) {
 		struct fd_early *early = &slot->early[i];
 
-		if (early->n && early->epoch == epoch)
-			place = early;
-		else if (!early->n && (!place || place->epoch != epoch))
+		if (early->n ? early->epoch == epoch : !place || place->epoch != epoch)
 			place = early;
 	}
 	if (!place)
