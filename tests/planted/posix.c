@@ -4,7 +4,7 @@
  */
 #include "planted.h"
 
-static char block[MIB] __attribute__((aligned(16)));
+static char block[MIB + 8] __attribute__((aligned(16)));
 
 static int open_file(const char *dir, const char *name, int flags)
 {
@@ -244,7 +244,7 @@ static void unaligned_memory(bool bad, const char *dir)
 	int fd = open_file(dir, "memory.dat", O_WRONLY | O_CREAT | O_TRUNC);
 
 	for (int i = 0; i < 128; i++)
-		CHECK(write(fd, block + bad, MIB - 8) == MIB - 8);      /* planted: unaligned_memory */
+		CHECK(write(fd, block + bad, MIB) == MIB);      /* planted: unaligned_memory */
 	close(fd);
 }
 
