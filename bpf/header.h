@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Headers of files: while a call opens a file whose header defines what later calls move (classic netCDF), the bytes that system
- * calls inside of it read are sent if the file begins with the layer's magic. They are those that the library saw, whatever becomes
- * of the file later; the recorder reads no file for them.
+ * Headers of files: the header of a classic netCDF file defines how much later calls move. While a call opens such a file, the
+ * bytes that system calls inside it read are sent, if the file begins with the layer's magic. The recorder does not read the file:
+ * the records have exactly what the library read, even if the file changes later.
  */
 #ifndef IOPROBE_BPF_HEADER_H
 #define IOPROBE_BPF_HEADER_H

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """The structure checks of "make lint" that need no tool: includes, call cycles, lines, names, and what the documents name.
 
-So that "make check" finds what a landing without "make lint" would leave behind. A tree without git (a tarball) has only those that
-do not ask git.
+"make check" runs this, so that a breach is found also if "make lint" is not run. In a tree without git (a tarball) the checks that
+ask git are skipped.
 """
 import os
 import subprocess

@@ -17,7 +17,7 @@
 
 static const char *const names[] = { "traces.def", "traces.otf2", "spool", "summary.json", "collectives.json", "traces" };
 
-/* A name that cannot be planted is reported and left out; the attack goes on with the others. */
+/* If a name cannot be planted, that is reported, and the attack continues with the other names. */
 static void plant(const char *dir, const char *victim, int (*make)(const char *, const char *))
 {
 	char path[4200];

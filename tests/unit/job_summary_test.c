@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The summary of a job: stripes of a file are those that all nodes have which know them; of other numbers sums and maxima.
+ * The summary of a job. A file has stripes if all nodes that know them agree; other numbers are sums or maxima.
  */
 #include "merge/job_summary.h"
 
