@@ -115,9 +115,18 @@ publishers() {
 		"$dir/err" || cat "$dir/err")"
 	publish "$dir/refuses:$PATH" --to ldms:ldmsd_stream_publish --to "sqlite:$dir/beside.db"
 	verdict "publishers, cannot connect" "$([ $? = 1 ] && grep -q '^Error 111 connecting to peer$' "$dir/err" && grep -q \
-		'early, with status 111: check DARSHAN_LDMS_HOST.*; [0-9]* intervals were written, [1-9][0-9]* were not' \
+		'early, with status 111: check DARSHAN_LDMS_HOST.*; [0-9]* intervals were given to it, .*, [1-9][0-9]* were not' \
 		"$dir/err" || cat "$dir/err")"
 	verdict "publishers, the store beside it" "$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$dir/beside.db" \
+		"$TMP/parallel/trace/summary.json" 2>&1)"
+	mkdir "$dir/hangs" && printf '#!/bin/sh\nexec sleep 600\n' >"$dir/hangs/ldmsd_stream_publish" &&
+		chmod 755 "$dir/hangs/ldmsd_stream_publish"
+	verdict "publishers, more lines than a pipe holds" "$([ "$(stat -c %s "$dir/lines")" -gt 200000 ] || ls -l "$dir/lines")"
+	IOPROBE_STREAM_GRACE_S=1 publish "$dir/hangs:$PATH" --to ldms:ldmsd_stream_publish --to "sqlite:$dir/hangs.db"
+	verdict "publishers, does not read" "$([ $? = 1 ] && grep -q \
+		'it did not read or end within 1 s and was killed.*intervals were given to it, .* were not' "$dir/err" ||
+		echo "status or message: $(cat "$dir/err")")"
+	verdict "publishers, the store beside one that hangs" "$(limited 60 "$PYTHON" "$TESTS/lib/conservation.py" "$dir/hangs.db" \
 		"$TMP/parallel/trace/summary.json" 2>&1)"
 	DARSHAN_LDMS_XPRT=rdma limited 60 env PATH="$dir/bin:$PATH" "$IOPROBE" -q -o "$dir/trace" \
 		--stream=ldms:ldmsd_stream_publish -- sh -c 'date >"$0/f"' "$dir/data" 2>"$dir/err"

@@ -80,8 +80,10 @@ static void report_failure(const struct live_output *output, bool stopped, char 
 	if (strstr(reason, "not delivered"))
 		snprintf(err, err_len, "%s", reason);
 	else
-		snprintf(err, err_len, "%s; %llu intervals were written, %s%llu were not", reason,
-			 (unsigned long long)output->delivered, stopped ? "at least " : "", (unsigned long long)output->missed);
+		snprintf(err, err_len, "%s; %llu intervals were %s, %s%llu were not", reason,
+			 (unsigned long long)output->delivered,
+			 output->unconfirmed ? "given to it, of which it may have lost some" : "written",
+			 stopped ? "at least " : "", (unsigned long long)output->missed);
 }
 
 int follow_recording(int dir, const char *name, struct live_output **outputs, size_t noutputs, const struct live_options *options,

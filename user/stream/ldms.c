@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/grace.h"
 #include "stream/publisher.h"
 
 #define LINE_ROOM 4095 /* of those programs */
@@ -148,12 +147,10 @@ static int ldms_interval(struct live_output *output, const struct live_interval 
 /* The program reads to the end of its input and then ends. */
 static int ldms_finish_publisher(struct ldms *l)
 {
-	struct grace grace;
 	FILE *out = l->out;
 
-	grace_init(&grace);
 	l->out = NULL;
-	return publisher_finish(&l->publisher, out, grace.length_ns / 1000000000, l->output.err, sizeof(l->output.err));
+	return publisher_finish(&l->publisher, out, l->output.err, sizeof(l->output.err));
 }
 
 static int ldms_end(struct live_output *output, const struct live_end *end)
@@ -183,7 +180,7 @@ static int ldms_open(struct ldms *l, const char *where, char *err, size_t err_le
 {
 	for (size_t i = 0; publisher_names[i]; i++)
 		if (!strcmp(where, publisher_names[i]))
-			return publisher_start(&l->publisher, publisher_names[i], &l->out, err, err_len);
+			return publisher_start(&l->publisher, publisher_names[i], &l->output, &l->out, err, err_len);
 	return live_output_open(&l->out, where, err, err_len);
 }
 
@@ -197,7 +194,8 @@ static int ldms_create(struct live_output **output, const char *where, char *err
 		return ret;
 	}
 	l->output = (struct live_output){
-		.begin = ldms_begin, .event = ldms_event, .interval = ldms_interval, .end = ldms_end, .destroy = ldms_destroy
+		.begin = ldms_begin, .event = ldms_event, .interval = ldms_interval, .end = ldms_end, .destroy = ldms_destroy,
+		.unconfirmed = l->publisher.name != NULL,
 	};
 	ldms_select_modules(l->selected);
 	*output = &l->output;

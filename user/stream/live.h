@@ -170,6 +170,7 @@ struct live_output {
 	char err[512];
 	int failed; /* the -errno of a function: it is not called any more, others go on */
 	uint64_t delivered, missed; /* intervals: that it was given, and those after it failed */
+	bool unconfirmed; /* another program publishes what it is given, and does not tell what it has published */
 };
 
 /* A sink for replay_run that reports to the outputs, which stay the caller's. Returns 0 or -ENOMEM. */
