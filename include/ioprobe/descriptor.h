@@ -112,7 +112,7 @@ struct iop_desc {
 	__u8 covers;            /* 1 + index of the layer that has this layer's variables; 0: none */
 	__u8 inner;             /* inside a call that covers this layer: enum iop_inner */
 	__u8 contents;          /* where a call has a buffer whose contents may be sent: IOP_CONTENTS_*; 0: it has none */
-	__u8 buffer;            /* 1 + position of the only buffer of a system call's data among its arguments; 0: none */
+	__u8 buffer;            /* 1 + position of a system call's only buffer of data among the first four arguments; 0: none */
 	__u8 pad[1];
 	__u32 magic;            /* with IOP_HAS_HEADER: how a header begins: one to four characters, the first in the lowest byte */
 };

@@ -149,6 +149,25 @@ static void progressive(void **state)
 			    "0-65536: on the metadata server; 65536-1073741824: 2 x 1048576 on 10,11; 1073741824-: not allocated");
 }
 
+/* The stripes of one component are not those of the data on the metadata server. */
+static void metadata_server(void **state)
+{
+	struct lov_layout l;
+	size_t at = 32 + 2 * 48, dom, data;
+
+	(void)state;
+	lov_put_composite(2, 0);
+	dom = lov_put_stripes(at, V1, 0x100, 65536, 0, NULL);
+	data = lov_put_stripes(at + dom, V3, RAID0, MIB, 2, "fast");
+	lov_put_entry(0, 1, 0x10, 0, 65536, at, dom);
+	lov_put_entry(1, 2, 0x10, 65536, UINT64_MAX, at + dom, data);
+	assert_int_equal(lov_layout_parse(bytes, len, &l), 0);
+	assert_int_equal(l.stripe_bytes, 0);
+	assert_int_equal(l.stripe_count, 0);
+	assert_string_equal(l.pool, "");
+	assert_string_equal(l.components, "0-65536: on the metadata server; 65536-: 2 x 1048576 on 10,11");
+}
+
 /* What components do not have in common is unknown. */
 static void differing(void **state)
 {
@@ -232,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(plain, setup),      cmocka_unit_test_setup(pooled, setup),
 		cmocka_unit_test_setup(overstriped, setup), cmocka_unit_test_setup(progressive, setup),
+		cmocka_unit_test_setup(metadata_server, setup),
 		cmocka_unit_test_setup(differing, setup),  cmocka_unit_test_setup(released, setup),
 		cmocka_unit_test_setup(many, setup),       cmocka_unit_test_setup(refused, setup),
 	};

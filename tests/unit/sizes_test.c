@@ -447,6 +447,19 @@ static void header_of_one_of_two_files(void **state)
 	expect_sizes("?>?");
 }
 
+/* That another file has a header, too, may be in a lost record. */
+static void header_before_a_loss(void **state)
+{
+	(void)state;
+	sb_enter(&sb, 100, "nc_open", now, now + 1, 0, ARGS(STR(PATH, "/f"), ARG(FLAGS, 0), ARG(HANDLE, 0)));
+	sb_contents(&sb, 100, now + 2, 0, header, HEADER_LEN);
+	sb.seq[100]++;
+	sb_exit(&sb, 100, "nc_open", now, now + 7, 0, 0, ARGS(ARG(HANDLE, FILE_ID)));
+	now += 10;
+	whole("nc_get_var", 1);
+	expect_sizes("?>?");
+}
+
 /* ---- several pieces ---- */
 
 #define PIECES(...) { ROLE_PIECES, 1, (const char *)(const struct iop_pieces[]){ __VA_ARGS__ }, \
@@ -570,6 +583,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(header_of_another_open, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(header_of_the_layer_below, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(header_of_one_of_two_files, setup, sb_teardown),
+		cmocka_unit_test_setup_teardown(header_before_a_loss, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(several_pieces, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(no_pieces, setup, sb_teardown),
 		cmocka_unit_test_setup_teardown(more_dimensions_than_pieces_hold, setup, sb_teardown),

@@ -386,7 +386,8 @@ void library_direct_for_all(struct libraries *libraries, struct library *library
 		return;
 	attach_group_for_all(libraries, library, POINTS_DIRECT, &library->direct);
 	libraries_place(libraries);
-	library->direct_ns = monotonic_ns();
+	if (library->direct.n)
+		library->direct_ns = monotonic_ns();
 }
 
 void libraries_stop_returns(struct libraries *libraries)

@@ -32,7 +32,7 @@ enum {
 struct lov_reading {
 	struct lov_layout *layout;
 	unsigned allocated;             /* components */
-	bool unallocated;               /* there are others: they get a size, count and pool when they are written to */
+	bool partial;   /* other components have no stripes (metadata server), or get them when they are written to */
 	bool pools_differ;
 	uint32_t devices[DEVICES_MAX];  /* that are in layout.devices */
 	size_t ndevices;
@@ -127,6 +127,7 @@ static int lov_read_stripes(struct lov_reading *r, const char *data, size_t len,
 	if (pattern & PATTERN_METADATA_SERVER) {
 		if (composite)
 			lov_append(l->components, sizeof(l->components), "on the metadata server");
+		r->partial = true;
 		return 0;
 	}
 	objects = pattern & PATTERN_RELEASED ? 0 : count;
@@ -180,7 +181,7 @@ static int lov_read_composite(struct lov_reading *r, const char *data, size_t le
 			ret = lov_read_stripes(r, data + offset, size, true);
 		else
 			lov_append(r->layout->components, sizeof(r->layout->components), "not allocated");
-		r->unallocated |= !(flags & COMPONENT_ALLOCATED);
+		r->partial |= !(flags & COMPONENT_ALLOCATED);
 	}
 	return ret;
 }
@@ -201,7 +202,7 @@ int lov_layout_parse(const void *attribute, size_t len, struct lov_layout *layou
 		ret = -ENODATA;
 	if (ret)
 		*layout = (struct lov_layout){ 0 };
-	if (r.unallocated) {
+	if (r.partial) {
 		layout->stripe_bytes = layout->stripe_count = 0;
 		layout->pool[0] = 0;
 	}

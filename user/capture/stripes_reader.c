@@ -2,7 +2,7 @@
  *
  * The file is opened with O_PATH, by the descriptor of the process, else by its path in the mount namespace of the process, else by
  * the same path in the recorder's: nothing waits on a FIFO or a lease, no position, lock or open file description is shared, and
- * no symbolic link is followed. Device and inode must equal what the kernel reported for the open file.
+ * no symbolic link in a path of the process is followed. Device and inode must equal what the kernel reported for the open file.
  */
 #include "capture/stripes_reader.h"
 

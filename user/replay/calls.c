@@ -422,8 +422,11 @@ int call_loss(struct replay *r, struct thread *thread, uint64_t from_ns, uint64_
 	thread->cpu.lost = true;
 	thread->process->counts_comms = false;
 	thread->process->from_start = false;
-	for (unsigned i = 0; i < thread->nframes; i++)
+	for (unsigned i = 0; i < thread->nframes; i++) {
 		thread->frames[i].doubtful = true;
+		header_drop(&thread->frames[i]);        /* that another file has a header, too, may be in what was lost */
+		thread->frames[i].header_ambiguous = true;
+	}
 	if (r->loss_notes++ >= LOSS_NOTES_MAX)
 		return 0;
 	return model_note_exact(r->model, "%u records of thread %u (process %u) were lost between %llu and %llu ns", records,

@@ -351,11 +351,11 @@ static uint8_t contents_place(const struct table_row *row)
 	return place;
 }
 
-/* 1 + position of a system call's buffer; 0: it has none. */
+/* 1 + position of a system call's buffer; 0: it has none in the first four arguments. */
 static uint8_t buffer_place(const struct table_row *row)
 {
 	for (int i = 0; i < row->nargs; i++)
-		if (row->args[i].role == ROLE_BUFFER || row->args[i].role == ROLE_CONTENTS)
+		if ((row->args[i].role == ROLE_BUFFER || row->args[i].role == ROLE_CONTENTS) && row->args[i].position < 4)
 			return row->args[i].position + 1;
 	return 0;
 }
