@@ -85,7 +85,8 @@ static void metrics_file_value(FILE *out, const char *name, const char *node, co
 static void metrics_file_print_streams(FILE *out, const char *node, const struct service_counts *c)
 {
 	metrics_file_metric(out, "stream_lag_seconds", "summary",
-			    "From the end of an interval until all outputs of the stream had it, in recordings that have ended.");
+			    "From the end of an interval until it was handed to all outputs, in recordings that have ended; as "
+			    "reported by the users' followers.");
 	fprintf(out, "ioprobe_service_stream_lag_seconds_sum{node=\"%s\"} %.9g\n", node, c->stream_lag_ns / 1e9);
 	metrics_file_value(out, "stream_lag_seconds_count", node, "", c->stream_intervals);
 	metrics_file_metric(out, "stream_missed_intervals_total", "counter",

@@ -305,6 +305,9 @@ static void live_report_delivery(struct live_sink *s, uint64_t ended_ns)
 		if (report && s->outputs[i]->failed)
 			report->missed++;
 	}
+	for (size_t i = 0; i < s->noutputs; i++)
+		if (s->outputs[i]->failed)
+			return;         /* not all have it: no lag is known */
 	if (report && !s->now.last) {
 		report->intervals++;
 		report->lag_ns += lag_since(ended_ns);
