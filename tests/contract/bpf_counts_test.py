@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ.get("BUILD", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build"))
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
 ATOMIC, STORE = 0xdb, 0x7b      # of 64 bits
 JUMP, EXIT = 0x05, 0x95
 BEHIND = 12                     # instructions behind a look-up's first one
@@ -63,7 +64,8 @@ def faults(path):
 
 
 def main():
-    objects = sorted(glob.glob(os.path.join(BUILD, "ioprobe-*.bpf.o")))
+    objects = sorted(glob.glob(os.path.join(BUILD, "ioprobe-*.bpf.o")) or
+                     glob.glob(os.path.join(TOP, "build/ioprobe-*.bpf.o")))      # with SANITIZE=1 they are not in BUILD
     failed = 0
     for path in objects:
         wrong = list(faults(path))

@@ -112,7 +112,7 @@ throttled() {
 if slow_disk; then
 	asleep="sum('sleep for i/o' in c.attributes for c in select('write', path='*/slow/*'))"
 	# beside others that write, the kernel may throttle these writes too: ten such sleeps take more than 20 ms
-	throttled unlimited "$asleep < 10 or SLEPT >= 20000000"
+	throttled unlimited "$asleep < 10 or $asleep * 2000000 <= SLEPT"
 	limit_pages 1048576
 	throttled limited "$asleep >= 20"
 	written="select('write', path='$TMP/slow/limited')"

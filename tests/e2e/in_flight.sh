@@ -107,9 +107,9 @@ idle() {
 	finish "$dir" $pid idle
 }
 # The guard takes long to end: the other cases run meanwhile, but not while it must be asleep.
-(IOPROBE=$TMP/idle_ioprobe; idle; touch "$TMP/slept") >"$TMP/idle.results" &
+(IOPROBE=$TMP/idle_ioprobe; idle; touch "$TMP/slept"; exit 0) >"$TMP/idle.results" &
 idle=$!
-wait_for_file "$TMP/slept" 90
+wait_for_file "$TMP/slept" 90 || not_ok idle "it does not end"
 for mode in cancel throw return; do
 	attached $mode session
 	launched $mode
@@ -120,5 +120,5 @@ attached cancel perf
 attached throw perf
 attached cancel session KILL
 attached throw multi KILL
-wait $idle
+wait $idle || not_ok idle "its part of the suite ended with status $?"
 cat "$TMP/idle.results"

@@ -199,12 +199,12 @@ $(metric recordings) $(metric recordings_total 'result="done"') $(metric recordi
 	verdict "metrics, records" "$([ "$(metric records_total) $(metric lost_records_total) $(metric record_bytes_total)" = \
 		"$(state_value n1 507 records) $(state_value n1 507 lost) $(state_value n1 507 record_bytes)" ] &&
 		[ "$(metric records_total)" -ge 10 ] ||
-		grep record "$TMP/metrics/ioprobe.prom")"
+		echo "differs: $(grep record "$TMP/metrics/ioprobe.prom")")"
 	verdict "metrics, streams" "$([ "$(metric stream_lag_seconds_count)" = "$(state_value n1 507 stream_intervals)" ] &&
 		[ "$(metric stream_lag_seconds_count)" -ge 1 ] && [ "$(metric stream_missed_intervals_total)" = 0 ] &&
 		awk -v sum="$(metric stream_lag_seconds_sum)" -v ns="$(state_value n1 507 stream_lag_ns)" \
 			'BEGIN { exit !(ns > 0 && sum - ns / 1e9 < 1e-6 && ns / 1e9 - sum < 1e-6) }' ||
-		grep stream "$TMP/metrics/ioprobe.prom")"
+		echo "differs: $(grep stream "$TMP/metrics/ioprobe.prom")")"
 	verdict "call_sites, of the policy" "$("$PYTHON" - "$(state_value n1 507 output)/summary.json" <<'END'
 import json, sys
 sites = json.load(open(sys.argv[1]))["call_sites"]

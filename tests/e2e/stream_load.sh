@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # A stream costs a recording no record, where the machine is busy and where the follower gets no CPU at all; how far it is behind is
 # in all outputs. 30000 files, with followers that are killed and a reader that stalls.
+# alone: it keeps all CPUs busy.
 . "$(dirname "$0")/../lib/e2e.sh"
+busy=()
+trap 'kill "${busy[@]}" 2>/dev/null' EXIT
 
 CALLS=200000
 # Records of some 20 MB, more than the rings (8 MiB for each CPU), at up to 100000 calls per second.
@@ -76,9 +79,9 @@ outputs() { echo "--stream --stream=ndjson:$1/lines --stream=prometheus:$1/live.
 
 # As many busy processes of normal priority as there are CPUs, twice: nothing is idle, and the follower has priority 10.
 saturated() {
-	local busy=() i name top=
+	local i name top=
 	for ((i = 0; i < 2 * $(nproc); i++)); do
-		timeout 200 "$PYTHON" -c 'while True: pass' & busy+=($!)
+		timeout --foreground 200 "$PYTHON" -c 'while True: pass' & busy+=($!)
 	done
 	for name in saturated_alone saturated; do
 		# shellcheck disable=SC2046
@@ -91,6 +94,7 @@ saturated() {
 	done
 	kill "${busy[@]}"
 	wait "${busy[@]}" $top 2>/dev/null
+	busy=()
 	all_there saturated_alone
 	streamed saturated 0
 	verdict "saturated, top" "$(grep -qE ' [0-9]+ open calls, [0-9]+\.[0-9] s behind$' "$TMP/saturated/top" ||
@@ -100,7 +104,7 @@ saturated() {
 follower_of() {
 	local i
 	for ((i = 0; i < 200; i++)); do
-		pgrep -f "^ioprobe follow-recording .* $1" && return 0
+		pgrep -o -f "^ioprobe follow-recording .* $1" && return 0
 		sleep 0.05
 	done
 	return 1
@@ -112,12 +116,12 @@ stopped() {
 	# shellcheck disable=SC2046
 	start stopped $(outputs "$dir") || return
 	follower=$(follower_of "$dir/trace") || { not_ok stopped "no follower"; kill $RECORDER; return; }
-	verdict "stopped, priority of the follower" "$(awk '$19 != 10 { print "nice " $19 }' "/proc/$follower/stat")"
+	verdict "stopped, priority of the follower" "$([ "$(awk '{ print $19 }' "/proc/$follower/stat")" = 10 ] || echo "not 10")"
 	kill -STOP "$follower"
 	touch "$dir/data/go"
 	verdict "stopped, the program ends" "$(wait_for_file "$dir/data/done" 60 || said "$dir")"
 	verdict "stopped, the archive is written" "$(wait_for_file "$dir/trace/summary.json" 60 || said "$dir")"
-	verdict "stopped, it was" "$(awk '$3 != "T" { print "state " $3 }' "/proc/$follower/stat")"
+	verdict "stopped, it was" "$([ "$(awk '{ print $3 }' "/proc/$follower/stat")" = T ] || echo "it is not stopped")"
 	kill -CONT "$follower"
 	wait $RECORDER
 	streamed stopped 1              # the program pauses for 2 s: so old is its first interval at least, less its length

@@ -18,7 +18,14 @@ ok() { echo "ok $SUITE/$1"; }
 not_ok() { echo "not ok $SUITE/$1: ${*:2}" | tr '\n' ' '; echo; }
 skip() { echo "skip $SUITE/$1: ${*:2}"; }
 have() { command -v "$1" >/dev/null 2>&1; }
-limited() { timeout -k 5 "$1" "${@:2}"; }
+# limited SECONDS COMMAND...: one that is ended by the time limit says so, so that an empty output is not taken for success.
+limited() {
+	local status
+	timeout -k 5 "$1" "${@:2}"
+	status=$?
+	case $status in 124 | 137) echo "ended by the time limit of $1 s: $2" >&2 ;; esac
+	return $status
+}
 
 # verdict NAME REASON...: ok if there is no reason against it.
 verdict() {
