@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
@@ -116,22 +117,19 @@ static struct sb sb;
 /* What every archive has is compared with the recorder's reserve above: here only what the frequent records add counts. */
 static void compare_added(const char *what, void (*add)(uint32_t i))
 {
-	uint64_t base = 0;
+	uint64_t estimated = 0, size = 0;
 
 	for (uint32_t n = 0; n <= MANY; n += MANY) {
-		uint64_t size;
-
 		sb_begin_host(&sb, "call_sites=16\n");
 		sb_open(&sb, 100, 1, 2, 0, 3, "/first", O_RDONLY);
 		for (uint32_t i = 0; i < n; i++)
 			add(i);
 		assert_int_equal(spool_writer_destroy(sb.writer), 0);
-		size = archived(sb.path);
-		if (n)
-			compare(what, estimate(sb.path), size - base);
-		base = size;
+		estimated = estimate(sb.path) - estimated;
+		size = archived(sb.path) - size;
 		sb_end(&sb);
 	}
+	compare(what, estimated, size);
 }
 
 static void add_open(uint32_t i)
@@ -199,11 +197,62 @@ static void many_sites(void **state)
 	compare_added("call sites", add_site);
 }
 
+/* Each at the same site, from a buffer that is not aligned. */
+static void add_write(uint32_t i)
+{
+	if (!i)
+		sb_site(&sb, 100, 9, 1, 0x1000);
+	sb.site = 1;
+	sb.flags = IOP_F_UNALIGNED;
+	sb_call(&sb, 100, "pwrite64", 11 + 10 * i, 12 + 10 * i, 0, 8, ARGS(ARG(HANDLE, 3), ARG(BYTES, 8), ARG(OFFSET, 8 * i)));
+}
+
+static void many_writes(void **state)
+{
+	(void)state;
+	compare_added("writes at a call site", add_write);
+}
+
+static void add_failed_read(uint32_t i)
+{
+	sb_call(&sb, 100, "read", 11 + 10 * i, 12 + 10 * i, 0, -EAGAIN, ARGS(ARG(HANDLE, 3), ARG(BYTES, 8)));
+}
+
+static void many_failed_reads(void **state)
+{
+	(void)state;
+	compare_added("failed reads", add_failed_read);
+}
+
+static void add_failed_name(uint32_t i)
+{
+	sb_call(&sb, 100, "access", 11 + 10 * i, 12 + 10 * i, 0, -ENOENT, ARGS(STR(PATH, "/a")));
+}
+
+static void many_failed_names(void **state)
+{
+	(void)state;
+	compare_added("failed calls on a name", add_failed_name);
+}
+
+static void add_library_write(uint32_t i)
+{
+	sb_call(&sb, 100, "fwrite", 11 + 10 * i, 12 + 10 * i, 0, 0, ARGS(ARG(SIZE, 1), ARG(ITEMS, 8), ARG(HANDLE, 3)));
+}
+
+static void many_failed_library_writes(void **state)
+{
+	(void)state;
+	compare_added("failed library calls", add_library_write);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_an_upper_bound), cmocka_unit_test(many_opens), cmocka_unit_test(many_processes),
 		cmocka_unit_test(many_mounts), cmocka_unit_test(many_sites),
+		cmocka_unit_test(many_writes),
+		cmocka_unit_test(many_failed_reads), cmocka_unit_test(many_failed_names), cmocka_unit_test(many_failed_library_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

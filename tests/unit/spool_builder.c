@@ -161,7 +161,7 @@ static void call(struct sb *sb, enum iop_rec_type type, uint32_t tid, const char
 	bool strings;
 	size_t len = fill(&room, row, args, &strings);
 
-	put(sb, &room, len, type, strings ? IOP_F_STRINGS : 0, tid, time, true);
+	put(sb, &room, len, type, sb->flags | (strings ? IOP_F_STRINGS : 0), tid, time, true);
 }
 
 void sb_call(struct sb *sb, uint32_t tid, const char *function, uint64_t enter, uint64_t leave, int depth, int64_t ret,

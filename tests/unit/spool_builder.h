@@ -25,6 +25,7 @@ struct sb {
 	struct table_set set;
 	uint32_t seq[1 << 18];          /* by thread */
 	uint32_t site;                  /* call site of the calls that follow, 0: none */
+	uint8_t flags;                  /* of the records of the calls that follow, IOP_F_* */
 	uint32_t mount;                 /* number of the mount that the files that follow are on */
 
 	struct model model;             /* after sb_replay */

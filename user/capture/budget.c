@@ -15,6 +15,9 @@
 
 #define FILE_BLOCK 4096                         /* file sizes are rounded up to whole blocks */
 #define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition */
+#define SITE_REF_BYTES 20         /* two attributes of an outermost call and the head of their list */
+#define UNALIGNED_BYTES 9         /* an attribute, and the head of its list */
+#define FAILED_BYTES 24           /* the same, of the call and of its operation */
 #define CPU_TIME_BYTES 26         /* two attributes and the head of their list */
 #define PROCESS_BYTES 3400
 #define PROGRAM_BYTES 512
@@ -75,14 +78,25 @@ static uint64_t made_bytes(const struct table_row *row)
 	}
 }
 
+/* What some calls have and others do not. A library's result does not tell whether it has failed: 64 bytes suffice for it. */
+static uint64_t attribute_bytes(const struct iop_rec_call *rec, const struct table_row *row)
+{
+	bool failed = row && row->syscall_nr >= 0 && rec->ret < 0;
+	bool site = rec->site[0] || rec->site[1] || rec->site[2];
+
+	return (site ? SITE_REF_BYTES : 0) + (rec->rec.flags & IOP_F_UNALIGNED ? UNALIGNED_BYTES : 0) + (failed ? FAILED_BYTES : 0);
+}
+
 static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *row)
 {
+	const struct iop_rec_call *call = (const struct iop_rec_call *)rec;
 	uint64_t strings = rec->flags & IOP_F_STRINGS ? 2 * rec->len : 0;
 
 	switch (rec->type) {
-	case IOP_REC_CALL: return call_bytes(row) + value_bytes((const struct iop_rec_call *)rec) + strings + made_bytes(row);
-	case IOP_REC_ENTER: return 16 + value_bytes((const struct iop_rec_call *)rec) + strings;
-	case IOP_REC_EXIT: return call_bytes(row) - 16 + strings + made_bytes(row);
+	case IOP_REC_CALL:
+		return call_bytes(row) + value_bytes(call) + attribute_bytes(call, row) + strings + made_bytes(row);
+	case IOP_REC_ENTER: return 16 + value_bytes(call) + attribute_bytes(call, NULL) + strings;
+	case IOP_REC_EXIT: return call_bytes(row) - 16 + attribute_bytes(call, row) + strings + made_bytes(row);
 	case IOP_REC_FD:
 	case IOP_REC_MOUNT:
 	case IOP_REC_FILE: return 128 + HANDLE_BYTES + FILE_BYTES + 2 * ((const struct iop_rec_fd *)rec)->path_len;
