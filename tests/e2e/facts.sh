@@ -97,6 +97,20 @@ striped() {
 striped open
 striped closed
 
+# A server that does not answer: the recording ends, and what was asked is counted.
+unanswered() {
+	fresh unanswered >/dev/null && mkdir "$TMP/unanswered/mount"
+	[ -c /dev/fuse ] && grep -qw fuse /proc/filesystems || { skip unanswered "no FUSE"; return; }
+	IOPROBE_LUSTRE_MAGIC=0x65735546 record unanswered "--json=$TMP/unanswered/summary.json" -- \
+		/usr/bin/python3 -B "$TESTS/lib/lustre_fuse.py" "$TMP/unanswered/mount" silent
+	kill "$(tail -n 1 "$TMP/unanswered/stdout")"
+	verdict "unanswered, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/unanswered")")"
+	verdict "unanswered, asked" "$(head -n 1 "$TMP/unanswered/stdout" | grep -vE '^[a-z]+:1$')"
+	verdict "unanswered, JSON" \
+		"$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/unanswered/summary.json" "s['facts_unknown'] == 5" 2>&1)"
+}
+unanswered
+
 # A report shows with a finding what its files have set.
 [ -x "$P/planted_hdf5" ] || { skip report "the planted programs are not built"; exit 0; }
 fresh report >/dev/null

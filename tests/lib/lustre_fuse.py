@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""lustre_fuse.py DIRECTORY open|closed: in a mount namespace of its own, mounts a file system on DIRECTORY whose files have
+"""lustre_fuse.py DIRECTORY open|closed|silent: in a mount namespace of its own, mounts a file system on DIRECTORY whose files have
 Lustre's attribute lustre.lov, by the kernel's FUSE protocol. A child writes a block to each file, and then waits until somebody has
-asked for the attribute of every file, with the files open or closed. Prints the names that were asked for, and how often; then what
-the process that asked had: capabilities, NoNewPrivs, directory, descriptors, and mappings of BPF maps.
+asked for the attribute of every file, with the files open or closed. With "silent" it waits for one question, which gets no answer,
+and a process of its own, whose number is printed last, keeps the file system for a minute at most. Prints the names that
+were asked for, and how often; then what the process that asked had: capabilities, NoNewPrivs, directory, descriptors, and
+mappings of BPF maps.
 
 It is no Lustre: the attributes are built here, from the structures of Lustre's public header."""
 import ctypes
@@ -58,7 +60,8 @@ def rights_of(pid):
 class Server:
     """A flat directory; files are made by CREATE and keep their size only."""
 
-    def __init__(self, fuse):
+    def __init__(self, fuse, silent):
+        self.silent = silent
         self.fuse, self.sizes, self.asked, self.rights = fuse, {}, {}, set()
         self.names = {number: name for number, name in enumerate(FILES, 2)}
         self.all_asked = threading.Event()
@@ -78,8 +81,10 @@ class Server:
         if name != b"lustre.lov":
             return -ENODATA
         self.asked[self.names[node]] = self.asked.get(self.names[node], 0) + 1
-        if len(self.asked) == len(FILES):
+        if self.silent or len(self.asked) == len(FILES):
             self.all_asked.set()
+        if self.silent:
+            return None
         value = FILES[self.names[node]]
         if value is None:
             return -ENODATA
@@ -147,14 +152,14 @@ def write_files(directory, keep_open, go):
 
 
 def main():
-    directory, keep_open = sys.argv[1], sys.argv[2] == "open"
+    directory, keep_open = sys.argv[1], sys.argv[2] != "closed"
     libc = ctypes.CDLL(None, use_errno=True)
     fuse = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
     if (libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None)
             or libc.mount(b"striped", directory.encode(), b"fuse", 0, options)):
         sys.exit(f"cannot mount: {os.strerror(ctypes.get_errno())}")
-    server = Server(fuse)
+    server = Server(fuse, sys.argv[2] == "silent")
     threading.Thread(target=server.serve, daemon=True).start()
     go, gone = os.pipe()
     child = os.fork()
@@ -164,9 +169,18 @@ def main():
         write_files(directory, keep_open, go)
         os._exit(0)
     server.all_asked.wait(LIMIT_S)
+    keeper = server.silent and os.fork()
+    if keeper == 0 and server.silent:
+        signal.alarm(60)
+        for fd in range(3):
+            os.close(fd)
+        os.close(gone)
+        signal.pause()
     os.close(gone)
     print(*sorted(f"{name}:{n}" for name, n in server.asked.items()))
     print(*server.rights, sep="\n")
+    if keeper:
+        print(keeper, flush=True)
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 

@@ -38,9 +38,26 @@ struct stripes {
 	pid_t pid;                      /* of the reading process; 0: none yet, -1: it could not be made, or is gone */
 	int socket;
 	struct stripes_seen *seen;
-	struct stripes_queued *first, **end;
-	size_t queued, asked;           /* asked: sent and not answered */
+	struct stripes_queued *first, **end;    /* without an answer; it is the first that is answered next */
+	struct stripes_queued *unsent;          /* the first that was not sent, NULL: all were */
+	size_t queued;
 };
+
+static void stripes_begin_process(struct stripes *s);
+
+/* Whether such a file can be met: a process only costs where there is Lustre. */
+static bool stripes_has_lustre(void)
+{
+	FILE *file = fopen("/proc/filesystems", "re");
+	char line[128];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, "\tlustre\n");
+	if (file)
+		fclose(file);
+	return found;
+}
 
 struct stripes *stripes_create(void)
 {
@@ -52,6 +69,9 @@ struct stripes *stripes_create(void)
 	s->magic = magic ? strtoul(magic, NULL, 0) : MAGIC_LUSTRE;
 	s->socket = -1;
 	s->end = &s->first;
+	/* now, because later ioprobe itself may lie on a file system that does not answer */
+	if (magic || stripes_has_lustre())
+		stripes_begin_process(s);
 	return s;
 }
 
@@ -181,6 +201,7 @@ void stripes_take(struct stripes *s, const struct iop_rec_fd *rec)
 	q->len = offsetof(struct stripes_request, path) + strlen(q->request.path);
 	*s->end = q;
 	s->end = &q->next;
+	s->unsent = s->unsent ? s->unsent : q;
 	s->queued++;
 }
 
@@ -221,20 +242,18 @@ static void stripes_drop_first(struct stripes *s)
 
 static void stripes_send(struct stripes *s)
 {
-	while (s->first && send(s->socket, &s->first->request, s->first->len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
-		s->asked++;
-		stripes_drop_first(s);
-	}
+	while (s->unsent && send(s->socket, &s->unsent->request, s->unsent->len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		s->unsent = s->unsent->next;
 }
 
 static void stripes_receive(struct stripes *s, struct spool_writer *spool)
 {
 	struct stripes_reply reply;
-	ssize_t len;
+	ssize_t len = -1;
 
-	while ((len = recv(s->socket, &reply, sizeof(reply), MSG_DONTWAIT)) == sizeof(reply)) {
-		s->asked -= s->asked > 0;
+	while (s->first != s->unsent && (len = recv(s->socket, &reply, sizeof(reply), MSG_DONTWAIT)) == sizeof(reply)) {
 		stripes_note(spool, &reply.file, reply.error, reply.error ? NULL : &reply.layout);
+		stripes_drop_first(s);
 	}
 	if (!len)
 		stripes_end_process(s);
@@ -242,7 +261,7 @@ static void stripes_receive(struct stripes *s, struct spool_writer *spool)
 
 void stripes_step(struct stripes *s, struct spool_writer *spool)
 {
-	if (!s || (!s->first && !s->asked))
+	if (!s || !s->first)
 		return;
 	if (!s->pid)
 		stripes_begin_process(s);
@@ -259,7 +278,7 @@ void stripes_finish(struct stripes *s, struct spool_writer *spool)
 	if (!s)
 		return;
 	stripes_step(s, spool);
-	while ((s->first || s->asked) && s->socket >= 0 && monotonic_ns() < until_ns) {
+	while (s->first && s->socket >= 0 && monotonic_ns() < until_ns) {
 		struct pollfd ready = { s->socket, POLLIN, 0 };
 
 		poll(&ready, 1, 10);

@@ -13,7 +13,8 @@
 
 struct stripes;
 
-/* NULL without memory; all others accept NULL. The process is made in the first step that has a file to ask for. */
+/* NULL without memory; all others accept NULL. The process is made here where the kernel has Lustre, else in the first step that
+ * has a file to ask for. */
 struct stripes *stripes_create(void);
 void stripes_destroy(struct stripes *stripes);
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -87,14 +88,15 @@ static void stripes_read(const struct stripes_request *q, struct stripes_reply *
 	close(fd);
 }
 
-/* What opening the files of other users' processes takes is kept, as far as it was there. */
+/* What opening the files of other users' processes takes is kept, as far as it was there; not what the program's file gives: it
+ * gives that to anybody who starts it. */
 static int stripes_keep_rights(void)
 {
 	static const int kept[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH };
 	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3], less[_LINUX_CAPABILITY_U32S_3] = { 0 };
 	int err = capabilities_get(caps);
 
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && !err; i++) {
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && !err && !getauxval(AT_SECURE); i++) {
 		less[CAP_TO_INDEX(kept[i])].effective |= caps[CAP_TO_INDEX(kept[i])].permitted & CAP_TO_MASK(kept[i]);
 		less[CAP_TO_INDEX(kept[i])].permitted = less[CAP_TO_INDEX(kept[i])].effective;
 	}
