@@ -69,7 +69,12 @@ def check_movement(page, errors):
     first = page.value("intervals.length")
     if not wait_for(page, f"intervals.length >= {first} + 3 && !pending", 20):
         errors.append("no further intervals come")
-    still = [name for name, value in json.loads(page.value(PANELS)).items() if value == before[name] and name != "sizes"]
+    still = set(before) - {"sizes"}
+    for _ in range(400):        # the times of the ten slowest processes have two digits: some intervals change none
+        still -= {name for name, value in json.loads(page.value(PANELS)).items() if value != before[name]}
+        if not still:
+            break
+        time.sleep(0.05)
     if still:
         errors.append(f"these panels do not move: {still}")
     page.value('byId("pause").click()')
