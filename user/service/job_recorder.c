@@ -345,6 +345,8 @@ static void note_stream(struct job_recorder *r)
 
 	if (!follower_report(&r->follower, &report))
 		return;
+	if (follower_finish(&r->follower, 0) == -EIO)
+		json_object_set_new(r->job, "stream_failed", json_true());
 	json_object_set_new(r->job, "stream_intervals", json_integer((json_int_t)report.intervals));
 	json_object_set_new(r->job, "stream_lag_ns", json_integer((json_int_t)report.lag_ns));
 	json_object_set_new(r->job, "stream_missed", json_integer((json_int_t)report.missed));

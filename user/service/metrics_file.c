@@ -26,6 +26,7 @@ void service_counts_end(struct service_counts *counts, const json_t *state)
 	counts->records += json_integer_value(json_object_get(state, "records"));
 	counts->lost += json_integer_value(json_object_get(state, "lost"));
 	counts->record_bytes += json_integer_value(json_object_get(state, "record_bytes"));
+	counts->streams_failed += json_is_true(json_object_get(state, "stream_failed"));
 	counts->stream_intervals += json_integer_value(json_object_get(state, "stream_intervals"));
 	counts->stream_lag_ns += json_integer_value(json_object_get(state, "stream_lag_ns"));
 	counts->stream_missed += json_integer_value(json_object_get(state, "stream_missed"));
@@ -90,8 +91,12 @@ static void metrics_file_print_streams(FILE *out, const char *node, const struct
 	fprintf(out, "ioprobe_service_stream_lag_seconds_sum{node=\"%s\"} %.9g\n", node, c->stream_lag_ns / 1e9);
 	metrics_file_value(out, "stream_lag_seconds_count", node, "", c->stream_intervals);
 	metrics_file_metric(out, "stream_missed_intervals_total", "counter",
-			    "Intervals that an output of these streams did not get because it had failed.");
+			    "Intervals that an output of these streams did not get because it had failed, as far as their "
+			    "followers reported.");
 	metrics_file_value(out, "stream_missed_intervals_total", node, "", c->stream_missed);
+	metrics_file_metric(out, "streams_failed_total", "counter",
+			    "Streams that ended with an error, or that a signal ended: what they missed is not known in full.");
+	metrics_file_value(out, "streams_failed_total", node, "", c->streams_failed);
 }
 
 static void metrics_file_print(FILE *out, const char *node, const struct service_counts *c, size_t recordings, size_t standby)

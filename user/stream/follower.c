@@ -66,6 +66,14 @@ bool follower_events(const char *text, struct live_options *options)
 
 /* ---- in the recording ---- */
 
+static uint64_t follower_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
 /* Removes the variables that identify a job: otherwise the follower would be taken for a process of it. */
 static char **follower_environment(char **room, size_t max)
 {
@@ -141,7 +149,7 @@ int follower_start(struct follower *f, const struct follower_options *options, c
 		argv[argc++] = (char *)options->outputs[i];
 	argv[argc] = NULL;
 	follower_environment(env, sizeof(env) / sizeof(env[0]));
-	f->report = follower_make_report();
+	*f = (struct follower){ .report = follower_make_report(), .begin_ns = follower_now_ns(), .noutputs = options->noutputs };
 	pid = fork();
 	if (!pid)
 		run_in_child(argv, env, out->dir, f->report);
@@ -154,9 +162,21 @@ int follower_start(struct follower *f, const struct follower_options *options, c
 	return pid;
 }
 
+static void follower_limit(uint64_t *value, uint64_t most)
+{
+	*value = *value < most ? *value : most;
+}
+
 bool follower_report(const struct follower *f, struct live_report *report)
 {
-	return f->pid && f->report >= 0 && pread(f->report, report, sizeof(*report), 0) == sizeof(*report);
+	uint64_t lived_ns = follower_now_ns() - f->begin_ns, most = lived_ns / LEAST_INTERVAL_NS + 2;
+
+	if (!f->pid || f->report < 0 || pread(f->report, report, sizeof(*report), 0) != sizeof(*report))
+		return false;
+	follower_limit(&report->intervals, most);
+	follower_limit(&report->missed, most * f->noutputs);
+	follower_limit(&report->lag_ns, report->intervals * lived_ns);
+	return true;
 }
 
 int follower_finish(struct follower *f, unsigned wait_ms)
@@ -185,7 +205,8 @@ void follower_discard(struct follower *f, const struct output *out)
 
 	if (!f->pid)
 		return;
-	kill(f->pid, SIGKILL);
+	kill(-f->pid, SIGKILL);         /* with the programs that it feeds */
+	kill(f->pid, SIGKILL);          /* it may not be a group of its own yet */
 	waitpid(f->pid, NULL, 0);
 	f->pid = 0;
 	follower_close_report(f);
@@ -258,6 +279,7 @@ int follower_main(int argc, char **argv)
 		fprintf(stderr, "ioprobe: --stream: this command is for ioprobe itself\n");
 		return 2;
 	}
+	fcntl(DIRECTORY_FD, F_SETFD, FD_CLOEXEC);       /* not for the programs that it feeds */
 	setpriority(PRIO_PROCESS, 0, NICE);
 	options.report = follower_map_report();
 	ret = follower_become(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10));

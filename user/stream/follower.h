@@ -21,6 +21,8 @@ struct output;
 struct follower {
 	pid_t pid; /* 0: none */
 	int report; /* a descriptor of a struct live_report that the process updates; only with a pid, -1: there is none */
+	uint64_t begin_ns; /* CLOCK_MONOTONIC */
+	size_t noutputs;
 };
 
 /* What is streamed, on whose behalf, and where to; strings are not copied. */
@@ -43,7 +45,8 @@ bool follower_events(const char *text, struct live_options *options);
  * or -errno. */
 int follower_start(struct follower *follower, const struct follower_options *options, const struct output *out);
 
-/* What it has reported so far. Returns false if that is not known. */
+/* What it has reported so far, at most what can be true: the process belongs to its user, who can write any numbers. Returns false
+ * if that is not known. */
 bool follower_report(const struct follower *follower, struct live_report *report);
 
 /* Waits for its end, at most wait_ms. Returns 0, -ETIMEDOUT: it continues on its own, or -EIO: it failed and has reported the
