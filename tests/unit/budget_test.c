@@ -251,8 +251,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_an_upper_bound), cmocka_unit_test(many_opens), cmocka_unit_test(many_processes),
 		cmocka_unit_test(many_mounts), cmocka_unit_test(many_sites),
-		cmocka_unit_test(many_writes),
-		cmocka_unit_test(many_failed_reads), cmocka_unit_test(many_failed_names), cmocka_unit_test(many_failed_library_writes),
+		cmocka_unit_test(many_writes), cmocka_unit_test(many_failed_reads), cmocka_unit_test(many_failed_names),
+		cmocka_unit_test(many_failed_library_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
