@@ -79,7 +79,7 @@ static uint64_t made_bytes(const struct table_row *row)
 }
 
 /* What some calls have and others do not. A library's result does not tell whether it has failed: 64 bytes suffice for it. */
-static uint64_t attribute_bytes(const struct iop_rec_call *rec, const struct table_row *row)
+static uint64_t budget_attribute_bytes(const struct iop_rec_call *rec, const struct table_row *row)
 {
 	bool failed = row && row->syscall_nr >= 0 && rec->ret < 0;
 	bool site = rec->site[0] || rec->site[1] || rec->site[2];
@@ -94,9 +94,9 @@ static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *
 
 	switch (rec->type) {
 	case IOP_REC_CALL:
-		return call_bytes(row) + value_bytes(call) + attribute_bytes(call, row) + strings + made_bytes(row);
-	case IOP_REC_ENTER: return 16 + value_bytes(call) + attribute_bytes(call, NULL) + strings;
-	case IOP_REC_EXIT: return call_bytes(row) - 16 + attribute_bytes(call, row) + strings + made_bytes(row);
+		return call_bytes(row) + value_bytes(call) + budget_attribute_bytes(call, row) + strings + made_bytes(row);
+	case IOP_REC_ENTER: return 16 + value_bytes(call) + budget_attribute_bytes(call, NULL) + strings;
+	case IOP_REC_EXIT: return call_bytes(row) - 16 + budget_attribute_bytes(call, row) + strings + made_bytes(row);
 	case IOP_REC_FD:
 	case IOP_REC_MOUNT:
 	case IOP_REC_FILE: return 128 + HANDLE_BYTES + FILE_BYTES + 2 * ((const struct iop_rec_fd *)rec)->path_len;
