@@ -81,6 +81,21 @@ if sized hdf5_objects "$P/hdf5_objects" "$TMP/hdf5_objects/data/f.h5"; then
 		"all(h.file for c in select('H5*') for h in c.handles)"
 fi
 
+# Ids that iterations over two files pass: the file and the name that they are on, or neither.
+if sized hdf5_iterated.ids "$P/hdf5_iterated" "$TMP/hdf5_iterated.ids/data" ids; then
+	expect hdf5_iterated.ids "written('H5Dwrite') == 80 + 160 + 8000 + 16000 and unknown('H5Dwrite') == 0" \
+		"[(c.asked, c.read) for c in select('H5Dread')][:6] == [(n, n) for n in (80, 160, 8000, 16000, 80, 160)]" \
+		"[c.unknown for c in select('H5Dread')] == 6 * [0] + [1]" \
+		"([h.file.name[-4:] for c in select('H5Dread')[:6] for h in c.handles]
+			== 2 * ['a.h5'] + 2 * ['b.h5'] + 2 * ['a.h5'])" \
+		"all(h.file is None or h.file.name.endswith('/b.h5') for h in select('H5Dread')[6].handles)" \
+		"[(c.read, c.unknown) for c in select('H5Aread')] == [(0, 1), (0, 1), (4, 0), (0, 0)]"
+fi
+if sized hdf5_iterated.types "$P/hdf5_iterated" "$TMP/hdf5_iterated.types/data" types; then
+	expect hdf5_iterated.types "written('H5Awrite') == 8 + 4 + 4 and written('H5Awrite', path='*/a.h5') == 4" \
+		"all(h.file is None or h.file.name.endswith('/b.h5') for h in trace.handles if h.name == 'note')"
+fi
+
 # Reads of other files inside of nc_open belong to no header; with two files that begin like one nothing is known.
 for mode in others twins; do
 	sized headers.$mode "$P/headers" "$TMP/headers.$mode/data" $mode || continue

@@ -16,7 +16,7 @@ CXX_PROGRAMS := exceptions cancel left in_flight
 SERIAL_HDF5 := $(shell $(PKG_CONFIG) --exists hdf5-serial && echo hdf5-serial || echo hdf5)
 OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes nczarr headers) \
 	$(shell $(PKG_CONFIG) --exists netcdf $(SERIAL_HDF5) && echo direct_hdf5) \
-	$(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes hdf5_objects) \
+	$(shell $(PKG_CONFIG) --exists $(SERIAL_HDF5) && echo hdf5_sizes hdf5_objects hdf5_iterated) \
 	$(shell $(PKG_CONFIG) --exists pnetcdf && echo pnetcdf cover_pnetcdf)
 
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so liblate_setsid.so \
@@ -213,8 +213,8 @@ $(P)/mpiio_f: tests/programs/mpiio.f90
 
 $(P)/netcdf_sizes $(P)/nczarr $(P)/headers: LIBRARY = netcdf
 $(P)/direct_hdf5: LIBRARY = netcdf $(SERIAL_HDF5)
-$(P)/hdf5_sizes $(P)/hdf5_objects: LIBRARY = $(SERIAL_HDF5)
-$(P)/netcdf_sizes $(P)/nczarr $(P)/headers $(P)/hdf5_sizes $(P)/hdf5_objects $(P)/direct_hdf5: $(P)/%: tests/programs/%.c tests/programs/golden.h
+$(P)/hdf5_sizes $(P)/hdf5_objects $(P)/hdf5_iterated: LIBRARY = $(SERIAL_HDF5)
+$(P)/netcdf_sizes $(P)/nczarr $(P)/headers $(P)/hdf5_sizes $(P)/hdf5_objects $(P)/hdf5_iterated $(P)/direct_hdf5: $(P)/%: tests/programs/%.c tests/programs/golden.h
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_CFLAGS) $(shell $(PKG_CONFIG) --cflags $(LIBRARY)) -o $@ $< $(shell $(PKG_CONFIG) --libs $(LIBRARY))

@@ -17,6 +17,7 @@
 #include "replay/library/streams.h"
 #include "replay/mpi/comms.h"
 #include "replay/op_events.h"
+#include "replay/sizes/iterations.h"
 #include "replay/sizes/known.h"
 #include "replay/sizes/sized.h"
 #include "replay/sizes/elements.h"
@@ -259,6 +260,9 @@ static int made_inside(struct replay *r, struct thread *thread, struct frame *f,
 
 	if (!frame_info(r, f)->sized)
 		return 0;
+	ret = iterations_made(thread, object->key.value);
+	if (ret)
+		return ret;
 	if (object->root) {
 		object->inner = strdup("");
 		object->others_write = frame_arg(r, f, ROLE_FLAGS, &value) && flags_others_write(frame_layer(r, f), value);

@@ -21,9 +21,9 @@ struct process {
 	char *cwd;                      /* NULL unknown */
 	struct fd_table *table;         /* the table of its threads, unless they have their own */
 	struct object *objects;
-	/* The object over whose contents HDF5 last started to iterate with a function of the program (H5Literate), if that is
-	 * always the same one. */
-	struct { struct object *file; char *inner; bool many_files, many_names; } iterated;
+	struct object *iterated;        /* the first file over whose contents HDF5 iterated with a function of the program, … */
+	bool iterated_many;             /* … and whether it iterated over others, too */
+	struct iterations *iterations;  /* sizes/iterations.c */
 	bool from_start;                /* observed since its exec, without a gap */
 	struct comm_value *comms;
 	struct sized *sized, *passing;  /* HDF5's datasets, attributes, predefined types; and dataspaces, types: by id (spaces.c) */

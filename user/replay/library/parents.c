@@ -114,15 +114,20 @@ static struct object *root_on(const struct process *process, uint32_t layer, uin
 	return found;
 }
 
-/* Determines the file of an identifier that a library created unobserved (the group that H5Literate passes to netCDF's callback):
- * it is that of the enclosing call. Not for streams and other pointers: an error message may be printed anywhere. */
+/* Determines the file of an identifier that a library created unobserved (the group that H5Literate passes to netCDF's
+ * callback): that of the iteration, or of the enclosing call. Not for streams and other pointers: an error message may be printed
+ * anywhere. */
 int object_place(struct replay *r, struct thread *thread, unsigned index, struct object *object)
 {
 	uint32_t layer = object->key.layer;
 	struct object *root;
+	int ret;
 
 	if (r->set.layers[layer].handle_kind != HANDLE_ID || object->file != REF_NONE)
 		return 0;
+	ret = known_handed_over(thread, object);
+	if (ret || object->file != REF_NONE)
+		return ret;
 	object->file = enclosing_file(r, thread, index, layer);
 	root = object->file != REF_NONE ? root_on(thread->process, layer, object->file) : NULL;
 	if (root)
@@ -131,7 +136,7 @@ int object_place(struct replay *r, struct thread *thread, unsigned index, struct
 		object->in = root;
 		root->holders++;
 	}
-	return object->file == REF_NONE ? known_handed_over(thread->process, object) : 0;
+	return 0;
 }
 
 static struct object *parent_object(struct replay *r, struct thread *thread, struct frame *f)

@@ -6,6 +6,7 @@
 #include "replay/sizes/known.h"
 #include "replay/frame.h"
 #include "replay/library/handles.h"
+#include "replay/sizes/iterations.h"
 #include "replay/sizes/sized.h"
 
 #include <errno.h>
@@ -145,46 +146,55 @@ int known_opened(struct replay *r, struct thread *thread, const struct frame *f,
 
 void known_iterated_free(struct process *process)
 {
-	object_release(process->iterated.file);
-	free(process->iterated.inner);
-	memset(&process->iterated, 0, sizeof(process->iterated));
+	object_release(process->iterated);
+	process->iterated = NULL;
+	process->iterated_many = false;
+	iterations_free(process);
 }
 
-int known_iterated(struct replay *r, struct process *process, const struct frame *f)
+int known_iterated(struct replay *r, struct thread *thread, const struct frame *f)
 {
+	struct process *process = thread->process;
 	struct object *object = f->object, *file = !object ? NULL : object->root ? object : object->in;
 	struct str name = frame_string(r, f, ROLE_NAME);
-	char *inner;
+	char *inner = NULL;
 
-	process->iterated.many_files |= !file || (process->iterated.file && process->iterated.file != file);
-	if (!file)
-		return 0;
-	inner = frame_info(r, f)->arg[ROLE_NAME] >= 0 && !name.p ? NULL : inner_name(object, (struct str){ 0 }, name);
-	process->iterated.many_names |= !inner || (process->iterated.inner && strcmp(process->iterated.inner, inner));
-	if (process->iterated.inner)
-		free(inner);
-	else
-		process->iterated.inner = inner;
-	if (process->iterated.file)
-		return 0;
-	process->iterated.file = file;
-	file->holders++;
-	return 0;
+	if (file && (frame_info(r, f)->arg[ROLE_NAME] < 0 || name.p))
+		inner = inner_name(object, (struct str){ 0 }, name);
+	process->iterated_many |= !file || (process->iterated && process->iterated != file);
+	if (file && !process->iterated) {
+		process->iterated = file;
+		file->holders++;
+	}
+	return iterations_begun(thread, file, inner);
 }
 
-/* Every call that creates an id is recorded: in a process that was observed from its start, an id of unknown origin was passed to a
- * callback by an iteration, and is on the object of that iteration. */
-int known_handed_over(struct process *process, struct object *object)
+static void known_put_in(struct object *object, struct object *file)
 {
-	struct object *file = process->iterated.file;
-
-	if (!process->from_start || !file || process->iterated.many_files || object->in)
-		return 0;
 	object->in = file;
 	file->holders++;
 	object->file = file->file;
 	object->parent = file->ref;
-	if (!process->iterated.many_names && process->iterated.inner && !(object->inner = strdup(process->iterated.inner)))
-		return -ENOMEM;
-	return 0;
+}
+
+/* Every call that makes an id of a group or dataset is recorded. So in a process that was observed from its start an id of unknown
+ * origin was passed to a function of the program by an iteration, and is on the object that the iteration was called for. If the
+ * order of the ids does not say which iteration that was, it is in the file in which all of them were. */
+int known_handed_over(struct thread *thread, struct object *object)
+{
+	struct process *process = thread->process;
+	const struct iterated *of;
+	bool ordered;
+
+	if (!process->from_start || object->in || !iterations_pass(object->key.value) || !process->iterated ||
+	    process->iterated->key.layer != object->key.layer)
+		return 0;
+	of = iterations_find(thread, object->key.value, &ordered);
+	if (!ordered && !process->iterated_many)
+		known_put_in(object, process->iterated);
+	if (!of || !of->file)
+		return 0;
+	known_put_in(object, of->file);
+	object->inner = of->inner ? strdup(of->inner) : NULL;
+	return of->inner && !object->inner ? -ENOMEM : 0;
 }

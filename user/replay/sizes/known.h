@@ -12,8 +12,8 @@ int known_place(struct replay *r, struct frame *f, struct object *object, struct
 int known_opened(struct replay *r, struct thread *thread, const struct frame *f, const struct object *object);
 /* names may now refer to other objects in the file of this one */
 void known_renamed(struct process *process, const struct object *object);
-int known_iterated(struct replay *r, struct process *process, const struct frame *f);
-int known_handed_over(struct process *process, struct object *object);         /* an id whose creation was not recorded */
+int known_iterated(struct replay *r, struct thread *thread, const struct frame *f);
+int known_handed_over(struct thread *thread, struct object *object);   /* an id whose creation was not recorded */
 void known_iterated_free(struct process *process);
 
 #endif

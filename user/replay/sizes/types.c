@@ -192,11 +192,23 @@ static uint64_t packed_bytes(const struct members *members)
 	return members ? sum : UNKNOWN;
 }
 
+/* H5Tset_precision: a number keeps its bytes if they have room for the bits. One of up to 8 bytes that uses all its bits already
+ * does not change. Returns the bytes; *predefined: it still is as a predefined type. */
+static uint64_t precise_bytes(uint64_t bytes, int64_t bits, bool *predefined)
+{
+	bool number = *predefined && bytes != UNKNOWN && bits > 0;
+
+	*predefined = number && bytes <= 8 && (uint64_t)bits == 8 * bytes;
+	if (!number)
+		return UNKNOWN;
+	return (uint64_t)bits > 8 * bytes ? ((uint64_t)bits + 7) / 8 : bytes;
+}
+
 int type_changed(struct replay *r, struct thread *thread, struct frame *f)
 {
 	struct str name = frame_string(r, f, ROLE_NAME);
 	struct sized *type, *member;
-	int64_t id, bytes;
+	int64_t id, bytes, bits;
 
 	type = frame_arg(r, f, ROLE_TYPE, &id) ? sized_get(thread, id, true) : NULL;
 	if (!type)
@@ -210,6 +222,10 @@ int type_changed(struct replay *r, struct thread *thread, struct frame *f)
 			return types_add_member(type, name, member);
 		job_processes_release(type->members);
 		type->members = NULL;
+		return 0;
+	}
+	if (frame_arg(r, f, ROLE_ARG, &bits)) {
+		type->bytes = precise_bytes(type->bytes, bits, &type->predefined);
 		return 0;
 	}
 	type->predefined = false;
