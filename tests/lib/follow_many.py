@@ -10,14 +10,17 @@ each; status 1 if one is not ok. Needs root; IOPROBE names the program."""
 import collections
 import concurrent.futures
 import contextlib
+import fcntl
 import json
 import os
 import random
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -73,6 +76,13 @@ class Node:
                 follower.kill()
                 self.killed[what] += 1
 
+    def run(self, function, *arguments):
+        """In a thread: what it raises is an error of this node."""
+        try:
+            function(*arguments)
+        except Exception as error:      # pylint: disable=broad-except
+            self.errors.append(f"{function.__name__}: {error!r}")
+
     def follow(self, what, output, store, environment=None):
         """KILLS followers that are killed, one that is not: it must end well."""
         for _ in range(KILLS):
@@ -82,18 +92,20 @@ class Node:
             self.errors.append(f"{what}: status {done.returncode}, {done.stderr.decode('utf-8', 'replace')}")
 
     def read_slowly(self):
-        """The reader of the lines stops for a time, again and again."""
+        """The reader of the lines stops for a time, again and again. A pause counts if the pipe was full at its end, so that the
+        follower had to wait."""
         with open(self.fifo, "rb") as lines, open(self.lines, "wb") as copy:
-            pause_at = 0
+            pause_at, room = 0, fcntl.fcntl(lines, fcntl.F_GETPIPE_SZ)
             while part := lines.read1(1 << 20):
                 copy.write(part)
                 if copy.tell() >= pause_at and self.killed["pauses"] < KILLS:
                     pause_at += FILES * 40          # some tenth of all lines
-                    self.killed["pauses"] += 1
                     time.sleep(self.random.uniform(0.5, 2))
+                    waiting, = struct.unpack("i", fcntl.ioctl(lines, termios.FIONREAD, bytes(4)))
+                    self.killed["pauses"] += waiting > room // 2         # a line that does not fit leaves some room
 
     def follow_to_lines(self):
-        reader = threading.Thread(target=self.read_slowly)
+        reader = threading.Thread(target=self.run, args=(self.read_slowly,))
         reader.start()
         done = subprocess.run(self.command("ndjson:" + self.fifo), capture_output=True, timeout=LIMIT_S, check=False)
         reader.join(LIMIT_S)
@@ -174,11 +186,11 @@ def run(directory, nodes, collector):
     threads, over = [], threading.Event()
     for node in nodes:
         node.record()
-        threads += [threading.Thread(target=node.follow, args=("store", "sqlite:" + node.store, node.store)),
-                    threading.Thread(target=node.follow_to_lines)]
+        threads += [threading.Thread(target=node.run, args=(node.follow, "store", "sqlite:" + node.store, node.store)),
+                    threading.Thread(target=node.run, args=(node.follow_to_lines,))]
         if collector:
-            threads.append(threading.Thread(target=node.follow, args=("collected", f"collect:localhost:{collector.port}",
-                                                                      collector.store, collector.environment)))
+            threads.append(threading.Thread(target=node.run, args=(node.follow, "collected", f"collect:localhost:{collector.port}",
+                                                                   collector.store, collector.environment)))
     killer = threading.Thread(target=collector.be_killed, args=(over,)) if collector else None
     for thread in [*threads, *([killer] if killer else [])]:
         thread.start()
