@@ -53,8 +53,11 @@ record_nodes() {
 	for n in 1 2 3 4; do
 		mkdir -p "$D/data/$n"
 		limited 120 "$IOPROBE" -o "$D/node$n" --summary "$D/out$n" --keep-spool --min-bytes 3 -- \
-			sh -c 'for i in 1 2 3 4 5 6 7 8; do
-				head -c $((1000 * '$n')) /dev/zero >>"$0/f$i"; cat "$0/f$i" "$0/none" >/dev/null 2>&1; sleep 0.3
+			sh -c 'i=0
+			until { [ -e "$0/end" ] && [ $i -ge 8 ]; } || [ $((i += 1)) = 300 ]; do
+				head -c $((1000 * '$n')) /dev/zero >>"$0/f$((i % 8))"
+				cat "$0/f$((i % 8))" "$0/none" >/dev/null 2>&1
+				sleep 0.3
 			done' "$D/data/$n" \
 			>"$D/stdout$n" 2>"$D/record$n.err" &
 		RECORDERS+=($!)
@@ -71,7 +74,8 @@ rows() {
 		"$STORE" "$1" 2>/dev/null || echo 0
 }
 
-# The collector is killed three times while the followers deliver; each time it goes on where its store ends.
+# The collector is killed three times while the followers deliver; each time it goes on where its store ends. The programs end after
+# that, so that all streams end in the last collector.
 four_nodes() {
 	local n i had followers=() RECORDERS=()
 	STORE=$D/stores/cluster,4711,1000.db
@@ -87,6 +91,7 @@ four_nodes() {
 		stop KILL
 		start "$PORT" || return
 	done
+	touch "$D"/data/{1,2,3,4}/end
 	wait "${RECORDERS[@]}"
 	wait "${followers[@]}"
 	verdict "four nodes, followers" "$(cat "$D"/follower?.err)"
@@ -257,9 +262,9 @@ forgetful() {
 	for ((i = 0; i < 400 && $(rows interval) < 3; i++)); do sleep 0.05; done
 	stop KILL
 	rm -f "$STORE" "$STORE-wal" "$STORE-shm"
-	start "$PORT" || { touch "$D/data/5/end"; kill $follower; wait; return; }
+	touch "$D/data/5/end"           # the follower goes on to the recording's end
+	start "$PORT" || { kill $follower; wait; return; }
 	wait $follower
-	touch "$D/data/5/end"
 	wait $recorder
 	verdict "forgetful, reported" "$(grep -q '[1-9][0-9]* of [1-9][0-9]* intervals were not delivered: it has lost intervals' \
 		"$D/follower5.err" || echo "not said: $(cat "$D/follower5.err")")"
@@ -299,6 +304,19 @@ time.sleep(100)' "$PORT" >"$D/crowd" & strangers=$!
 	stop TERM
 }
 
+# What all stores hold, in a word.
+contents_of_stores() {
+	"$PYTHON" - "$D/stores" <<-'END'
+		import glob, hashlib, sqlite3, sys
+		sum = hashlib.sha256()
+		for name in sorted(glob.glob(sys.argv[1] + "/*.db")):
+		    sum.update(name.encode())
+		    for line in sqlite3.connect(f"file:{name}?mode=ro", uri=True).iterdump():
+		        sum.update(line.encode("utf-8", "surrogateescape"))
+		print(sum.hexdigest())
+	END
+}
+
 # A collector whose stores may not grow: the follower says how many intervals are missing and why, the collector says it, too, and
 # what was stored stays.
 full() {
@@ -313,14 +331,14 @@ full() {
 		tail -n 3 "$D/collector.err")"
 	stop TERM
 	verdict "full, metrics" "$([ "$(value full_total)" -ge 1 ] || cat "$D/stores/collect.prom")"
-	before=$(cat "$D"/stores/cluster,*.db | md5sum)
+	before=$(contents_of_stores)
 	start 0 --max-size 4KiB || return
 	IOPROBE_STREAM_GRACE_S=1 DELIVER_S=30 deliver 1 && not_ok "full, all" "the follower did not fail"
 	verdict "full, all" "$(grep -q 'intervals were not delivered: the stores have reached --max-size 4.00 KiB' \
 		"$D/follower1.err" || cat "$D/follower1.err")"
 	stop TERM
 	verdict "full, stores are as they were" \
-		"$([ "$before" = "$(cat "$D"/stores/cluster,*.db | md5sum)" ] || ls -l "$D/stores")"
+		"$([ -n "$before" ] && [ "$before" = "$(contents_of_stores)" ] || ls -l "$D/stores")"
 	verdict "full, size in metrics" "$([ "$(value stores_limit_bytes)" = 4096 ] && [ "$(value stores_bytes)" -gt 4096 ] ||
 		cat "$D/stores/collect.prom")"
 	start 0 || return
