@@ -16,13 +16,6 @@
 
 /* ---- records of a frame ---- */
 
-static __always_inline void set_site(struct iop_rec_call *rec, u32 site)
-{
-	rec->site[0] = site;
-	rec->site[1] = site >> 8;
-	rec->site[2] = site >> 16;
-}
-
 /* Returns the flags of a call's records that are known at its entry. */
 static __always_inline u8 flags_of_frame(const struct frame *f)
 {
@@ -36,7 +29,7 @@ static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 typ
 	rec->probe = f->probe;
 	rec->depth = depth;
 	rec->arg_failed = f->arg_failed;
-	set_site(rec, depth || !call_sites ? 0 : t->site);
+	set_record_site(rec->site, depth || !call_sites ? 0 : t->site);
 	rec->enter_ns = f->enter_ns;
 	rec->ret = ret;
 	rec->nargs = f->nargs;

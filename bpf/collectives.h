@@ -24,6 +24,7 @@ __noinline int send_held_collective(struct thread *t)
 	rec->leave_ns = t->held.leave_ns;
 	rec->ret = t->held.ret;
 	rec->probe = t->held.probe;
+	set_record_site(rec->site, t->held_site);
 	t->held.leave_ns = 0;
 	rec_header(&rec->rec, t, IOP_REC_COLLECTIVE, 0, sizeof(*rec), bpf_ktime_get_ns());
 	send_record(t, rec, sizeof(*rec), false);
@@ -42,6 +43,7 @@ static __always_inline bool hold_collective(struct thread *t, struct frame *f, s
 	t->held.leave_ns = now;
 	t->held.ret = ret;
 	t->held.probe = f->probe;
+	t->held_site = t->site;
 	return true;
 }
 

@@ -55,4 +55,12 @@ static __always_inline void send_record(struct thread *t, void *rec, u32 len, bo
 		COUNT(t->recording, lost, 1);
 }
 
+/* The three bytes that records have for it, lowest first. */
+static __always_inline void set_record_site(u8 *bytes, u32 site)
+{
+	bytes[0] = site;
+	bytes[1] = site >> 8;
+	bytes[2] = site >> 16;
+}
+
 #endif

@@ -300,7 +300,8 @@ struct iop_rec_collective {
 	__u64 enter_ns, leave_ns;
 	__s64 ret;
 	__u16 probe;            /* row number over all tables */
-	__u16 pad[3];
+	__u8 site[3];           /* as in struct iop_rec_call */
+	__u8 pad[3];
 };
 
 /* One frame of a call site: return address pc; the parent is its callee. With IOP_SITE_CALL the record is not a frame: it

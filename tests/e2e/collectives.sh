@@ -22,7 +22,7 @@ next_to() {
 	lost_nothing "$name"
 }
 
-next_to beside --collectives
+next_to beside --collectives --call-sites
 expect beside "all(v == ['MPI_Allreduce', 'pwrite64', 'MPI_Bcast'] * 5 for v in $part)" \
 	"all(v[v.index('MPI_Barrier')] and v[v.index('pwrite64') - 2] == 'MPI_Barrier' for calls_of in $outermost
 		for v in [$bare])" \
@@ -32,6 +32,14 @@ expect beside "all(v == ['MPI_Allreduce', 'pwrite64', 'MPI_Bcast'] * 5 for v in 
 		for pair in zip(*[[c for c in v if c.name == 'MPI_Allreduce'] for v in $outermost]))" \
 	"all(b.begin - a.begin > 10000000 for a, b
 		in list(zip(*[[c for c in v if c.name == 'MPI_Allreduce'] for v in $outermost]))[1:])"
+
+# Each comes from a line of the program, also those that were kept until the next I/O call began.
+located() {
+	limited 60 otf2-print "$TMP/beside/trace/traces.otf2" | grep -A 1 "^ENTER .*\"$1\"" |
+		grep -o 'SOURCE_CODE_LOCATION; "[^"]*/collectives.c:[0-9]*"' | sort | uniq -c | awk '{ print $1 }'
+}
+verdict "beside, call sites" "$([ "$(located MPI_Allreduce) $(located MPI_Bcast)" = "10 10" ] ||
+	echo "$(located MPI_Allreduce), $(located MPI_Bcast) of a line")"
 
 # With CPU times: a collective call belongs to the time between calls, unless it is the first one after an outermost call.
 next_to both --collectives --cpu-time

@@ -361,6 +361,7 @@ int call_collective(struct replay *r, struct thread *thread, const struct iop_re
 	if (rec->probe >= r->set.nrows)
 		return replay_fail(r, -EINVAL, "collective call of thread %u names probe %u, the tables have %zu", rec->rec.tid,
 				   rec->probe, r->set.nrows);
+	memcpy(call.site, rec->site, sizeof(call.site));
 	call.rec.type = IOP_REC_CALL;
 	call.rec.time_ns = rec->leave_ns;
 	ret = call_enter(r, thread, &call, true);
