@@ -210,12 +210,12 @@ static int by_offset(const struct site_place *a, const struct site_place *b)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static void note_failure(struct request *r)
+static void note_failure(struct request *r, const char *what, const char *reason)
 {
 	struct note note = { 0 };
 
 	note_addf(&note, "module", "%u", r->number);
-	note_add(&note, "unreadable", r->reason);
+	note_add(&note, what, reason);
 	if (note.text)
 		spool_writer_text(r->spool, IOP_REC_SYMBOL, 0, monotonic_ns(), note.text, NULL);
 	note_free(&note);
@@ -238,5 +238,7 @@ void site_symbols_write(struct site_module *module, uint32_t number, struct pars
 		n = 0;
 	}
 	if (err)
-		note_failure(&r);
+		note_failure(&r, "unreadable", r.reason);
+	if (module->reason)
+		note_failure(&r, "no_callers", module->reason);
 }

@@ -200,13 +200,36 @@ static bool read_frame(const struct iop_rec_text *rec, unsigned i, struct site_s
 	return true;
 }
 
+static void replace_text(char **text, char *with)
+{
+	free(*text);
+	*text = with;
+}
+
+/* A file that could not be read as long as needed. */
+static void read_failure(struct site_module_info *module, const struct iop_rec_text *rec)
+{
+	char *no_symbols = sites_copy_text(rec, "unreadable"), *no_callers = sites_copy_text(rec, "no_callers");
+
+	if (no_symbols)
+		replace_text(&module->no_symbols, no_symbols);
+	if (no_callers)
+		replace_text(&module->no_callers, no_callers);
+}
+
 static int sites_add_symbol(struct call_sites *sites, const struct iop_rec_text *rec)
 {
 	struct site_symbol *symbol;
 	uint64_t module, offset, address = 0;
 
-	if (!sites_number(rec, "module", 10, &module) || !sites_number(rec, "offset", 16, &offset) ||
-	    call_sites_symbol(sites, module, offset))
+	if (!sites_number(rec, "module", 10, &module) || module >= sites->nmodules)
+		return 0;
+	if (!sites_number(rec, "offset", 16, &offset)) {
+		read_failure(&sites->modules[module], rec);
+		return 0;
+	}
+	replace_text(&sites->modules[module].no_symbols, NULL);         /* ioprobe symbolize has read it since */
+	if (call_sites_symbol(sites, module, offset))
 		return 0;
 	symbol = calloc(1, sizeof(*symbol));
 	if (!symbol)
@@ -371,6 +394,8 @@ void call_sites_destroy(struct call_sites *sites)
 	for (size_t i = 0; i < sites->nmodules; i++) {
 		free(sites->modules[i].path);
 		free(sites->modules[i].build_id);
+		free(sites->modules[i].no_symbols);
+		free(sites->modules[i].no_callers);
 	}
 	free(sites->modules);
 	free(sites->code);

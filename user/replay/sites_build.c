@@ -12,6 +12,7 @@
 #include "symbol/demangle.h"
 
 #define LOOKED_THROUGH_SOURCE "/usr/include/"   /* functions inlined from library headers do not belong to the application */
+#define FAILURES_SHOWN 8
 
 struct known_text { const char *text; UT_hash_handle hh; };
 struct line_key { const char *file; uint64_t line; };
@@ -239,6 +240,29 @@ static void mark_ends(struct call_sites *sites)
 	}
 }
 
+/* Why files could not be read, of the first ones: without a parser process it is all of them. */
+static int digest_failures(const struct call_sites *sites, struct model *model)
+{
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < sites->nmodules && !err; i++) {
+		const struct site_module_info *module = &sites->modules[i];
+
+		if (!module->path || (!module->no_callers && !module->no_symbols) || ++n > FAILURES_SHOWN)
+			continue;
+		if (module->no_callers)
+			err = model_digest(model, "call sites: the callers of functions of %s are not all known: %s", module->path,
+					   module->no_callers);
+		if (module->no_symbols && !err)
+			err = model_digest(model, "call sites: functions and lines of %s are not all known: %s", module->path,
+					   module->no_symbols);
+	}
+	if (n > FAILURES_SHOWN && !err)
+		err = model_digest(model, "call sites: %zu more files could not be read", n - FAILURES_SHOWN);
+	return err;
+}
+
 #define FREE_ALL(head, type) do { \
 	struct type *element_, *next_; \
 	HASH_ITER(hh, head, element_, next_) { \
@@ -258,6 +282,7 @@ int call_sites_build(struct call_sites *sites, struct model *model)
 	for (struct site_node *node = sites->nodes; node && !build.failed; node = node->hh.next)
 		build_site(&build, node);
 	model->site_string_bytes = model->string_bytes;
+	build.failed |= !!digest_failures(sites, model);
 	FREE_ALL(build.texts, known_text);
 	FREE_ALL(build.lines, known_line);
 	FREE_ALL(build.contexts, known_context);

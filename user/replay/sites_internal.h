@@ -33,7 +33,12 @@ struct site_callers {
 	UT_hash_handle hh;
 };
 struct site_code { uint32_t image, module; uint64_t start, end, offset; };
-struct site_module_info { char *path, *build_id; bool application; uint64_t python_loop, python_loop_end; };
+struct site_module_info {
+	char *path, *build_id;
+	char *no_symbols, *no_callers;  /* why not; NULL: they were read as far as needed */
+	bool application;
+	uint64_t python_loop, python_loop_end;
+};
 struct site_bytes { uint8_t *v; size_t n; uint8_t kind; };      /* kind: bytes of a character */
 struct site_python_code { uint32_t id; int32_t first_line; struct site_bytes file, name, lines; UT_hash_handle hh; };
 struct symbol_key { uint64_t offset; uint32_t module, pad; };

@@ -301,6 +301,26 @@ static void print_bytes(FILE *out, uint64_t operations, uint64_t bytes)
 	fprintf(out, " %13s", cell);
 }
 
+/* The names are those of the JSON. */
+static void print_incomplete(FILE *out, const struct model_site_counts *c)
+{
+	const struct { const char *name; uint64_t n; } counts[] = {
+		{ "no room", c->full }, { "not asked", c->unasked }, { "stack unreadable", c->unread },
+		{ "code changing", c->no_image }, { "Python unreadable", c->no_python }, { "process gone", c->gone },
+		{ "code in no file", c->no_file }, { "file unreadable", c->unreadable },
+	};
+	const char *before = "incomplete (times): ";
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		if (!counts[i].n)
+			continue;
+		fprintf(out, "%s%s %" PRIu64, before, counts[i].name, counts[i].n);
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc('\n', out);
+}
+
 void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *model)
 {
 	size_t n = 0;
@@ -324,6 +344,7 @@ void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *
 	}
 	if (HASH_COUNT(s->rows) > TEXT_ROWS)
 		fprintf(out, "and %u more places\n", HASH_COUNT(s->rows) - TEXT_ROWS);
+	print_incomplete(out, &model->site_counts);
 	fputc('\n', out);
 }
 
