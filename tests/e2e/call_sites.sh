@@ -25,6 +25,73 @@ round fork call_sites fork 16 'rounds@round in_thread run_children main'
 round thread call_sites thread 4 'rounds@round in_thread'
 round signal call_sites signal 4 'rounds@round on_signal'
 
+# Two coroutines on stacks of their own that take turns after each write: each has its own chains.
+coroutines() {
+	local dir
+	dir=$(fresh coroutines)
+	record coroutines --call-sites=16 -- "$P/call_sites" "$dir/data/out" coroutines
+	[ "$STATUS" = 0 ] || not_ok coroutines "exit status $STATUS: $(said "$dir")"
+	CHAINS=()
+	chains 4 'rounds@round first_coroutine'
+	chains 4 'rounds@round second_coroutine'
+	sites coroutines call_sites.c 3008 "${CHAINS[@]}"
+	contract coroutines
+}
+
+boost_fibers() {
+	local dir
+	[ -x "$P/call_sites_boost" ] || { skip boost "libboost-context-dev is not installed"; return; }
+	dir=$(fresh boost)
+	record boost --call-sites=16 -- "$P/call_sites_boost" "$dir/data/out"
+	[ "$STATUS" = 0 ] || not_ok boost "exit status $STATUS: $(said "$dir")"
+	sites boost call_sites_boost.cc 400 '200 put@write produce@produce operator()@producer operator()@run' \
+		'200 put@write consume@consume operator()@consumer operator()@run'
+	contract boost
+}
+
+# The Python frames of a greenlet do not reach down to the interpreter's first one: what lies beyond is not known.
+greenlets() {
+	local dir
+	"$PYTHON" -c 'import greenlet' 2>/dev/null && python_reads_frames ||
+		{ skip greenlet "python3-greenlet is not installed, or of another Python"; return; }
+	dir=$(fresh greenlet)
+	record greenlet --call-sites=16 -- "$PYTHON" "$TESTS/programs/call_sites_greenlet.py" "$dir/data/out"
+	[ "$STATUS" = 0 ] || not_ok greenlet "exit status $STATUS: $(said "$dir")"
+	sites greenlet call_sites_greenlet.py OPEN:240 '120 put@put produce@produce' '120 put@put consume@consume'
+	contract greenlet
+}
+
+# Calls from machine code in no file have no caller that is known; below the function that such code calls the chain ends, too.
+generated_code() {
+	local dir text
+	dir=$(fresh jit)
+	record jit --call-sites=16 -- "$P/call_sites" "$dir/data/out" jit
+	[ "$STATUS" = 0 ] || not_ok jit "exit status $STATUS: $(said "$dir")"
+	text=$("$PYTHON" - "$dir/trace/summary.json" <<'END'
+import json, sys
+sites = json.load(open(sys.argv[1]))["call_sites"]
+rows = [s for s in sites["sites"] if s["bytes_written"]]
+through = [s for s in rows if any(f["application"] for f in s["frames"])]
+direct = [s for s in rows if s not in through]
+calls = [sum(s["calls"] for s in some) for some in (direct, through)]
+own = {tuple(f["function"] for f in s["frames"] if f["application"]) for s in through}
+if calls != [200, 120] or not own <= {("put_one", "write_for_jit")}:
+    print(calls, own)
+if any(s["callers"] == "whole" for s in rows) or not any(s["callers"] == "truncated" for s in direct):
+    print([(s["calls"], s["callers"]) for s in rows])
+if not sites["incomplete"]["code_in_no_file"]:
+    print(sites["incomplete"])
+END
+)
+	verdict "jit, sites" "$text"
+	verdict "jit, reason" \
+		"$(grep -q '^incomplete (times): .*code in no file' "$dir/out" || grep '^incomplete' "$dir/out" || echo none)"
+	contract jit
+}
+coroutines
+boost_fibers
+generated_code
+
 # exec renews all: the second program has other addresses.
 exec_in_place() {
 	local dir
@@ -245,23 +312,39 @@ cxx() {
 	local dir
 	dir=$(fresh cxx)
 	record cxx --call-sites=16 -- "$P/call_sites_cxx" "$dir/data/out"
-	sites cxx call_sites.cc 480 '200 PlotFile<double>::write@write dump@dump main@first' \
+	sites cxx call_sites.cc OF:480 '200 PlotFile<double>::write@write dump@dump main@first' \
 		'280 PlotFile<double>::write@write dump@dump operator()@lambda main@second'
 	contract cxx
 }
 cxx
 
+# By the run time's library, which has no symbols.
 fortran() {
-	local dir
+	local dir library
 	[ -e "$P/call_sites_fortran" ] || { skip fortran "gfortran is not installed"; return; }
 	dir=$(fresh fortran)
-	record fortran --call-sites=16 -- "$P/call_sites_fortran" "$dir/data/out"
+	library=$(ldd "$P/call_sites_fortran" | awk '/libgfortran/ { print $3 }')
+	cp "$library" "$dir/data/" && have strip && strip "$dir/data/${library##*/}"
+	LD_LIBRARY_PATH=$dir/data record fortran --call-sites=16 -- "$P/call_sites_fortran" "$dir/data/out"
 	[ "$STATUS" = 0 ] || not_ok fortran "exit status $STATUS: $(said "$dir")"
-	sites fortran call_sites.f90 400 '160 writer::write_field@flush MAIN__@first main' \
+	sites fortran call_sites.f90 OF:400 '160 writer::write_field@flush MAIN__@first main' \
 		'240 writer::write_field@flush MAIN__@second main'
 	contract fortran
 }
 fortran
+
+# Of the calls of a library's Fortran binding the caller is the application's procedure.
+fortran_hdf5() {
+	local dir
+	[ -e "$P/call_sites_hdf5" ] || { skip fortran_hdf5 "gfortran or HDF5's Fortran modules are not installed"; return; }
+	dir=$(fresh fortran_hdf5)
+	record fortran_hdf5 --call-sites=16 -- "$P/call_sites_hdf5" "$dir/data/out"
+	[ "$STATUS" = 0 ] || not_ok fortran_hdf5 "exit status $STATUS: $(said "$dir")"
+	sites fortran_hdf5 call_sites_hdf5.f90 'OF:320*512' '120 writer::write_field MAIN__@first main' \
+		'200 writer::write_field MAIN__@second main'
+	contract fortran_hdf5
+}
+fortran_hdf5
 
 # Lines of Python code: each frame is the interpreter's own, not that of its loop.
 python_reads_frames() { "$PYTHON" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; }
@@ -294,11 +377,12 @@ h5py_code() {
 	dir=$(fresh h5py)
 	record h5py --call-sites -- "$PYTHON" "$TESTS/programs/call_sites_h5py.py" "$dir/data/out.h5"
 	[ "$STATUS" = 0 ] || not_ok h5py "exit status $STATUS: $(said "$dir")"
-	sites h5py call_sites_h5py.py '120*512' '40 write_field@write outer@first <module>@round' \
+	sites h5py call_sites_h5py.py 'OF:120*512' '40 write_field@write outer@first <module>@round' \
 		'80 write_field@write outer@second <module>@round'
 	contract h5py
 }
 h5py_code
+greenlets
 
 # By default: up to 4 frames of the application, so a chain ends before main.
 by_default() {

@@ -5,7 +5,8 @@
 # came from there. COUNT is their sum. A call whose callers were not yet known counts for any chain that begins as its own: how many
 # there are depends on how fast the recorder was. Frames outside of SOURCE, which libraries have, are passed over. Exit status 0, or
 # 1 with what differs. COUNT as N*BYTES: writes of that many bytes are counted instead of calls, where a write is more than one
-# call.
+# call. COUNT as CUT:N: callers may be missing everywhere, because the files were bad; those that are there must be right. OPEN:N:
+# the callers beyond a chain are never known. OF:N: the application's first frame is the first one of SOURCE.
 import json
 import os
 import re
@@ -30,6 +31,11 @@ def chain_of(site, source):
     return [(f["function"], f["line"]) for f in site["frames"] if f["file"] and os.path.basename(f["file"]) == source]
 
 
+def owner_of(site):
+    """The source, or the function, of the application's first frame."""
+    return next((f["file"] or str(f["function"]) for f in site["frames"] if f["application"]), "no application")
+
+
 def begins(chain, frames):
     """Whether the frames, as many as there are, are the chain's first ones."""
     return len(frames) <= len(chain) and all(f == c[0] and (c[1] is None or line == c[1]) for (f, line), c in zip(frames, chain))
@@ -39,14 +45,16 @@ def is_chain(chain, frames):
     return len(frames) == len(chain) and begins(chain, frames)
 
 
-def differences(rows, count, chains, disturbed):
+def differences(rows, count, chains, disturbed, cut):
     total = sum(calls for calls, _, _ in rows)
     if total != count:
         yield "%d calls, expected %d" % (total, count)
     for calls, callers, frames in rows:
-        fits = begins if callers == "unknown" else is_chain
+        fits = begins if callers == "unknown" or (cut and callers == "truncated") else is_chain
         if not any(fits(chain, frames) for _, chain in chains):
             yield "%d calls (callers %s) come from %s" % (calls, callers, frames)
+    if cut:
+        return
     for wanted, chain in chains:
         whole = sum(calls for calls, callers, frames in rows if callers != "unknown" and is_chain(chain, frames))
         partly = sum(calls for calls, callers, frames in rows if callers == "unknown" and begins(chain, frames))
@@ -58,12 +66,16 @@ def main(summary, source, count, *chains):
     with open(summary) as f:
         sites = json.load(f)["call_sites"]
     lines = lines_of(source)
+    how, _, count = count.rpartition(":")
     count, _, size = count.partition("*")
     # A row with fewer bytes than one of the counted writes has other ones.
     rows = [(s["bytes_written"] // int(size) if size else s["calls"], s["callers"], chain_of(s, os.path.basename(source)))
             for s in sites["sites"] if s["bytes_written"] >= int(size or 1)]
     disturbed = {reason: n for reason, n in sites["incomplete"].items() if n}
-    faults = list(differences(rows, int(count), [parse_chain(c, lines) for c in chains], disturbed))
+    faults = ["%d calls of %s" % (s["calls"], owner_of(s)) for s in sites["sites"]
+              if how == "OF" and s["bytes_written"] and chain_of(s, os.path.basename(source)) and
+              os.path.basename(owner_of(s)) != os.path.basename(source)]
+    faults += differences(rows, int(count), [parse_chain(c, lines) for c in chains], disturbed or how == "OPEN", how == "CUT")
     if faults:
         print("; ".join(faults[:4]), "incomplete: %s" % disturbed if disturbed else "")
     return 1 if faults else 0

@@ -53,6 +53,10 @@ MPIF90 ?= $(firstword $(shell command -v mpif90 || ls /usr/lib64/openmpi/bin/mpi
 
 PROGRAMS += $(addprefix $(P)/,call_sites call_sites_nopie call_sites_static call_sites_static_pie call_sites_bare call_sites_cxx libsites_first.so libsites_second.so random_chains stack_witness)
 PROGRAMS += $(if $(shell command -v gfortran),$(P)/call_sites_fortran)
+# HDF5's Fortran library, with the compiler's module files beside the headers.
+HDF5_MODULES := $(firstword $(wildcard /usr/include/hdf5/serial/hdf5.mod /usr/lib64/gfortran/modules/hdf5.mod))
+PROGRAMS += $(if $(and $(HDF5_MODULES),$(shell command -v gfortran)),$(P)/call_sites_hdf5)
+PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/call_sites_boost)
 
 .PHONY: programs
 programs: $(PROGRAMS)	## the golden programs of tests/programs
@@ -135,6 +139,17 @@ $(P)/call_sites_fortran: tests/programs/call_sites.f90
 	$(say) FC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)gfortran -O2 -g -fno-optimize-sibling-calls -J $(@D) -o $@ $<
+
+$(P)/call_sites_hdf5: tests/programs/call_sites_hdf5.f90
+	$(say) FC $@
+	$(Q)mkdir -p $(@D)/call_sites_hdf5.modules
+	$(Q)gfortran -O2 -g -fno-optimize-sibling-calls -J $(@D)/call_sites_hdf5.modules -I$(dir $(HDF5_MODULES)) -o $@ $< \
+		$(if $(findstring serial,$(HDF5_MODULES)),-lhdf5_serial_fortran,-lhdf5_fortran) $(shell $(PKG_CONFIG) --libs $(SERIAL_HDF5))
+
+$(P)/call_sites_boost: tests/programs/call_sites_boost.cc
+	$(say) CXX $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(PROGRAM_CXXFLAGS) -fno-optimize-sibling-calls -o $@ $< -lboost_context
 
 # Stripped: its places are offsets then.
 $(P)/random_chains: tests/programs/random_chains.c
