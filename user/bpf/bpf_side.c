@@ -3,6 +3,7 @@
  * A recording in its slot of a set of BPF programs: its rings, its begin and end, its programs.
  */
 #include "bpf/bpf_side_internal.h"
+#include "bpf/map_calls.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -129,11 +130,11 @@ static void bpf_side_sweep(const struct programs *programs)
 
 		for (unsigned n = 0; n < MAX_SWEPT && !bpf_map_get_next_key(fd, last, key[n & 1]); n++) {
 			if (last && is_left(programs, last, keyed[i].at))
-				bpf_map_delete_elem(fd, last);
+				MAP_CALL(programs, bpf_map_delete_elem(fd, last));
 			last = key[n & 1];
 		}
 		if (last && is_left(programs, last, keyed[i].at))
-			bpf_map_delete_elem(fd, last);
+			MAP_CALL(programs, bpf_map_delete_elem(fd, last));
 	}
 }
 

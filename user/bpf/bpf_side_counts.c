@@ -3,6 +3,7 @@
  * Counters of a recording in its slot, summed up over all CPUs.
  */
 #include "bpf/bpf_side_internal.h"
+#include "bpf/map_calls.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,7 +24,7 @@ uint64_t bpf_side_mapped_files(const struct bpf_side *kernel, void (*fn)(void *a
 	for (; !bpf_map_get_next_key(fd, last, &key); last = &key) {
 		struct mapped_file file = { .dev = key.dev, .ino = key.ino };
 
-		if (bpf_map_lookup_elem(fd, &key, &counts))
+		if (MAP_CALL(kernel->programs, bpf_map_lookup_elem(fd, &key, &counts)))
 			continue;
 		file.read_faults = counts.reads;
 		file.write_faults = counts.writes;
@@ -45,7 +46,7 @@ int bpf_side_counts(const struct bpf_side *kernel, struct kernel_counts *counts)
 	per_cpu = cpus > 0 ? calloc(cpus, sizeof(*per_cpu)) : NULL;
 	if (!per_cpu)
 		return -ENOMEM;
-	err = bpf_map_lookup_elem(bpf_side_map(kernel, MAP_COUNTERS), &slot, per_cpu);
+	err = MAP_CALL(kernel->programs, bpf_map_lookup_elem(bpf_side_map(kernel, MAP_COUNTERS), &slot, per_cpu));
 	for (int i = 0; i < cpus && !err; i++) {
 		counts->lost += per_cpu[i].lost;
 		counts->untracked += per_cpu[i].untracked;
@@ -91,7 +92,7 @@ int bpf_side_excluded(const struct bpf_side *kernel, size_t layer, enum iop_filt
 	*sum = (struct iop_excluded){ 0 };
 	if (!per_cpu)
 		return -ENOMEM;
-	err = bpf_map_lookup_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, per_cpu);
+	err = MAP_CALL(kernel->programs, bpf_map_lookup_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, per_cpu));
 	if (!err)
 		*sum = bpf_side_excluded_sum(per_cpu, cpus);
 	free(per_cpu);
@@ -111,7 +112,7 @@ int bpf_side_excluded_each(const struct bpf_side *kernel,
 	for (int i = 0; i < 2 * IOP_MAX_EXCLUDED && !err && !bpf_map_get_next_key(fd, last, &next); i++) {
 		key = next;
 		last = &key;
-		if (key.recording != kernel->id || bpf_map_lookup_elem(fd, &key, per_cpu))
+		if (key.recording != kernel->id || MAP_CALL(kernel->programs, bpf_map_lookup_elem(fd, &key, per_cpu)))
 			continue;
 		sum = bpf_side_excluded_sum(per_cpu, cpus);
 		err = fn(arg, &key, &sum);
@@ -127,7 +128,7 @@ int bpf_side_excluded_remove(const struct bpf_side *kernel, const struct iop_exc
 
 	if (!per_cpu)
 		return -ENOMEM;
-	err = bpf_map_lookup_and_delete_elem(bpf_side_map(kernel, MAP_EXCLUDED_OF), key, per_cpu);
+	err = MAP_CALL(kernel->programs, bpf_map_lookup_and_delete_elem(bpf_side_map(kernel, MAP_EXCLUDED_OF), key, per_cpu));
 	if (!err)
 		*sum = bpf_side_excluded_sum(per_cpu, cpus);
 	free(per_cpu);
@@ -143,9 +144,9 @@ int bpf_side_clear_counts(const struct bpf_side *kernel)
 
 	if (!zeros)
 		return -ENOMEM;
-	err = bpf_map_update_elem(bpf_side_map(kernel, MAP_COUNTERS), &key, zeros, BPF_ANY);
+	err = MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_COUNTERS), &key, zeros, BPF_ANY));
 	for (key = first; key < first + facts->layers * IOP_FILTERS && !err; key++)
-		err = bpf_map_update_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, zeros, BPF_ANY);
+		err = MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_LEFT_OUT), &key, zeros, BPF_ANY));
 	free(zeros);
 	return err;
 }

@@ -4,6 +4,7 @@
  * Dropped too early, because a process took over an image while the list was read, it is only requested again.
  */
 #include "bpf/bpf_side_internal.h"
+#include "bpf/map_calls.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -39,7 +40,7 @@ static int map_entries_reserve(struct map_entries *entries, size_t key_len, size
 }
 
 /* Reads a hash map. A bucket with more than BATCH entries ends it with -ENOSPC, which a hash of 65536 entries does not have. */
-static int map_entries_read(int map, size_t key_len, size_t value_len, struct map_entries *out)
+static int map_entries_read(const struct bpf_side *kernel, int map, size_t key_len, size_t value_len, struct map_entries *out)
 {
 	uint64_t next = 0;
 	bool begun = false;
@@ -50,8 +51,9 @@ static int map_entries_read(int map, size_t key_len, size_t value_len, struct ma
 
 		if (err)
 			return err;
-		err = bpf_map_lookup_batch(map, begun ? &next : NULL, &next, out->keys + out->n * key_len,
-					   out->values + out->n * value_len, &n, NULL);
+		err = MAP_CALL(kernel->programs,
+			       bpf_map_lookup_batch(map, begun ? &next : NULL, &next, out->keys + out->n * key_len,
+						    out->values + out->n * value_len, &n, NULL));
 		if (err && err != -ENOENT)
 			return err;
 		out->n += n;
@@ -91,8 +93,8 @@ int bpf_side_images(const struct bpf_side *kernel, struct image_numbers *images)
 	while (!err) {
 		uint32_t n = PROCESS_BATCH, *grown;
 
-		err = bpf_map_lookup_batch(bpf_side_map(kernel, MAP_PROCESSES), begun ? &next : NULL, &next, keys, processes, &n,
-					   NULL);
+		err = MAP_CALL(kernel->programs, bpf_map_lookup_batch(bpf_side_map(kernel, MAP_PROCESSES), begun ? &next : NULL,
+								      &next, keys, processes, &n, NULL));
 		if (err && err != -ENOENT)
 			break;
 		begun = true;
@@ -119,13 +121,13 @@ static int drop_rules(const struct bpf_side *kernel, const struct image_numbers 
 {
 	int map = bpf_side_map(kernel, MAP_SITE_RULES);
 	struct map_entries rules = { 0 };
-	int err = map_entries_read(map, sizeof(struct iop_site_rule_key), sizeof(struct iop_site_rule), &rules);
+	int err = map_entries_read(kernel, map, sizeof(struct iop_site_rule_key), sizeof(struct iop_site_rule), &rules);
 
 	for (size_t i = 0; !err && i < rules.n; i++) {
 		const struct iop_site_rule_key *key = (void *)(rules.keys + i * sizeof(*key));
 
 		if (!image_numbers_have(images, key->image))
-			bpf_map_delete_elem(map, key);
+			MAP_CALL(kernel->programs, bpf_map_delete_elem(map, key));
 	}
 	map_entries_free(&rules);
 	return err;
@@ -135,13 +137,13 @@ static int drop_pythons(const struct bpf_side *kernel, const struct image_number
 {
 	int map = bpf_side_map(kernel, MAP_SITE_PYTHONS);
 	struct map_entries pythons = { 0 };
-	int err = map_entries_read(map, sizeof(uint32_t), sizeof(struct iop_python), &pythons);
+	int err = map_entries_read(kernel, map, sizeof(uint32_t), sizeof(struct iop_python), &pythons);
 
 	for (size_t i = 0; !err && i < pythons.n; i++) {
 		const uint32_t *image = (void *)(pythons.keys + i * sizeof(*image));
 
 		if (!image_numbers_have(images, *image))
-			bpf_map_delete_elem(map, image);
+			MAP_CALL(kernel->programs, bpf_map_delete_elem(map, image));
 	}
 	map_entries_free(&pythons);
 	return err;
@@ -152,7 +154,7 @@ static int drop_codes(const struct bpf_side *kernel, const struct image_numbers 
 {
 	int map = bpf_side_map(kernel, MAP_SITE_CODES);
 	struct map_entries codes = { 0 };
-	int err = map_entries_read(map, sizeof(struct iop_python_code_key), sizeof(uint32_t), &codes);
+	int err = map_entries_read(kernel, map, sizeof(struct iop_python_code_key), sizeof(uint32_t), &codes);
 
 	kept->v = err ? NULL : calloc(codes.n + 1, sizeof(*kept->v));
 	if (!err && !kept->v)
@@ -163,7 +165,7 @@ static int drop_codes(const struct bpf_side *kernel, const struct image_numbers 
 		if (image_numbers_have(images, key->image))
 			kept->v[kept->n++] = *(uint32_t *)(codes.values + i * sizeof(uint32_t));
 		else
-			bpf_map_delete_elem(map, key);
+			MAP_CALL(kernel->programs, bpf_map_delete_elem(map, key));
 	}
 	if (!err)
 		numbers_sort(kept);
@@ -185,7 +187,7 @@ static int drop_nodes(const struct bpf_side *kernel, const struct image_numbers 
 	int map = bpf_side_map(kernel, MAP_SITE_NODES);
 	struct map_entries nodes = { 0 };
 	struct image_numbers kept = { 0 };
-	int err = map_entries_read(map, sizeof(struct iop_site_node_key), sizeof(uint32_t), &nodes);
+	int err = map_entries_read(kernel, map, sizeof(struct iop_site_node_key), sizeof(uint32_t), &nodes);
 
 	kept.v = err ? NULL : calloc(nodes.n + 1, sizeof(*kept.v));
 	if (!err && !kept.v)
@@ -199,7 +201,7 @@ static int drop_nodes(const struct bpf_side *kernel, const struct image_numbers 
 			if (is_pair != (pairs == 1))
 				continue;
 			if (!(is_pair ? image_numbers_have(&kept, key->parent) : is_kept_frame(key, images, codes))) {
-				bpf_map_delete_elem(map, key);
+				MAP_CALL(kernel->programs, bpf_map_delete_elem(map, key));
 				continue;
 			}
 			++*remaining;

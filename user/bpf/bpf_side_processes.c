@@ -4,6 +4,7 @@
  * their call sites.
  */
 #include "bpf/bpf_side_internal.h"
+#include "bpf/map_calls.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -48,7 +49,7 @@ static struct iop_thread_head thread_head_of(const struct bpf_side *kernel, pid_
 		return head;
 	if (!bpf_obj_get_info_by_fd(bpf_side_map(kernel, MAP_THREADS), &info, &len))
 		thread = calloc(1, info.value_size);
-	if (thread && !bpf_map_lookup_elem(bpf_side_map(kernel, MAP_THREADS), &pid_fd, thread))
+	if (thread && !MAP_CALL(kernel->programs, bpf_map_lookup_elem(bpf_side_map(kernel, MAP_THREADS), &pid_fd, thread)))
 		memcpy(&head, thread, sizeof(head));
 	free(thread);
 	close(pid_fd);
@@ -67,9 +68,11 @@ int bpf_side_take(struct bpf_side *kernel, pid_t tgid)
 	struct iop_target target = { .recording = kernel->id, .taker = getpid() };
 	uint32_t key = tgid;
 	uint64_t before;
-	int err = bpf_side_is_foreign(kernel, tgid) ? -EBUSY : bpf_map_update_elem(bpf_side_map(kernel, MAP_TARGETS), &key, &target,
-		BPF_NOEXIST);
+	int err = -EBUSY;
 
+	if (!bpf_side_is_foreign(kernel, tgid))
+		err = MAP_CALL(kernel->programs,
+			       bpf_map_update_elem(bpf_side_map(kernel, MAP_TARGETS), &key, &target, BPF_NOEXIST));
 	if (err)
 		return err == -EEXIST ? 0 : err;
 	/* a thread that was not yet included may have created one meanwhile: repeat until a pass finds none */
@@ -79,7 +82,7 @@ int bpf_side_take(struct bpf_side *kernel, pid_t tgid)
 		if (err || kernel->recording->threads_taken == before)
 			break;
 	}
-	bpf_map_delete_elem(bpf_side_map(kernel, MAP_TARGETS), &key);
+	MAP_CALL(kernel->programs, bpf_map_delete_elem(bpf_side_map(kernel, MAP_TARGETS), &key));
 	return err;
 }
 
@@ -112,10 +115,10 @@ void bpf_side_set_off(struct bpf_side *kernel, pid_t tgid, uint32_t flags)
 	int fd = bpf_side_map(kernel, MAP_TURNED_OFF);
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
 
-	if (flags && !bpf_map_update_elem(fd, &key, &flags, BPF_ANY))
+	if (flags && !MAP_CALL(kernel->programs, bpf_map_update_elem(fd, &key, &flags, BPF_ANY)))
 		kernel->recording->any_turned_off = 1;
 	else
-		bpf_map_delete_elem(fd, &key);
+		MAP_CALL(kernel->programs, bpf_map_delete_elem(fd, &key));
 }
 
 void bpf_side_set_entry_only(struct bpf_side *kernel, pid_t tgid, enum iop_entry_only from)
@@ -123,7 +126,7 @@ void bpf_side_set_entry_only(struct bpf_side *kernel, pid_t tgid, enum iop_entry
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
 	uint32_t value = from;
 
-	if (!tgid || bpf_map_update_elem(bpf_side_map(kernel, MAP_ENTRY_ONLY), &key, &value, BPF_ANY))
+	if (!tgid || MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_ENTRY_ONLY), &key, &value, BPF_ANY)))
 		kernel->recording->all_entry_only = 1;
 	else
 		kernel->recording->any_entry_only = 1;
@@ -134,7 +137,7 @@ bool bpf_side_withhold(struct bpf_side *kernel, pid_t tgid)
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
 	uint64_t value = IOP_WITHHELD;
 
-	if (bpf_map_update_elem(bpf_side_map(kernel, MAP_WITHHELD), &key, &value, BPF_ANY))
+	if (MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_WITHHELD), &key, &value, BPF_ANY)))
 		return false;
 	kernel->recording->any_withheld = 1;
 	return true;
@@ -146,7 +149,7 @@ uint64_t bpf_side_end_withholding(struct bpf_side *kernel, pid_t tgid)
 	int fd = bpf_side_map(kernel, MAP_WITHHELD);
 	uint64_t value = 0;
 
-	if (bpf_map_lookup_and_delete_elem(fd, &key, &value))   /* Linux 5.14 */
+	if (MAP_CALL(kernel->programs, bpf_map_lookup_and_delete_elem(fd, &key, &value)))   /* Linux 5.14 */
 		return 0;
 	return value == IOP_WITHHELD ? 0 : value;
 }
@@ -156,7 +159,7 @@ void bpf_side_looked_at(struct bpf_side *kernel, uint64_t dev, uint64_t ino)
 	struct iop_file_key key = { (uint64_t)major(dev) << 32 | minor(dev), ino, kernel->id };
 	uint32_t done = 1;
 
-	bpf_map_update_elem(bpf_side_map(kernel, MAP_LOOKED_AT), &key, &done, BPF_ANY);
+	MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_LOOKED_AT), &key, &done, BPF_ANY));
 }
 
 void bpf_side_want_constants(struct bpf_side *kernel, pid_t tgid, const struct iop_constants *constants)
@@ -165,8 +168,8 @@ void bpf_side_want_constants(struct bpf_side *kernel, pid_t tgid, const struct i
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
 
 	if (!constants)
-		bpf_map_delete_elem(fd, &key);
-	else if (!bpf_map_update_elem(fd, &key, constants, BPF_ANY))
+		MAP_CALL(kernel->programs, bpf_map_delete_elem(fd, &key));
+	else if (!MAP_CALL(kernel->programs, bpf_map_update_elem(fd, &key, constants, BPF_ANY)))
 		kernel->recording->any_constants = 1;
 }
 
@@ -174,21 +177,21 @@ void bpf_side_set_demand(struct bpf_side *kernel, pid_t tgid, const struct iop_d
 {
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
 
-	bpf_map_update_elem(bpf_side_map(kernel, MAP_DEMANDS), &key, demand, BPF_ANY);
+	MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_DEMANDS), &key, demand, BPF_ANY));
 }
 
 bool bpf_side_demand(struct bpf_side *kernel, pid_t tgid, struct iop_demand *demand)
 {
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
 
-	return !bpf_map_lookup_elem(bpf_side_map(kernel, MAP_DEMANDS), &key, demand);
+	return !MAP_CALL(kernel->programs, bpf_map_lookup_elem(bpf_side_map(kernel, MAP_DEMANDS), &key, demand));
 }
 
 bool bpf_side_end_demand(struct bpf_side *kernel, pid_t tgid, struct iop_demand *demand)
 {
 	struct iop_process_key key = bpf_side_process_key(kernel, tgid);
 
-	return !bpf_map_lookup_and_delete_elem(bpf_side_map(kernel, MAP_DEMANDS), &key, demand);
+	return !MAP_CALL(kernel->programs, bpf_map_lookup_and_delete_elem(bpf_side_map(kernel, MAP_DEMANDS), &key, demand));
 }
 
 /* ---- processes that wait ---- */
@@ -233,14 +236,16 @@ int bpf_side_set_rule(const struct bpf_side *kernel, uint32_t image, uint64_t pc
 {
 	struct iop_site_rule_key key = { pc, image, 0 };
 
-	return bpf_map_update_elem(bpf_side_map(kernel, MAP_SITE_RULES), &key, rule, BPF_ANY);
+	return MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_SITE_RULES), &key, rule, BPF_ANY));
 }
 
 uint32_t bpf_side_image(const struct bpf_side *kernel, uint32_t process)
 {
 	struct process value;
 
-	return bpf_map_lookup_elem(bpf_side_map(kernel, MAP_PROCESSES), &process, &value) ? 0 : value.image;
+	if (MAP_CALL(kernel->programs, bpf_map_lookup_elem(bpf_side_map(kernel, MAP_PROCESSES), &process, &value)))
+		return 0;
+	return value.image;
 }
 
 uint32_t bpf_side_image_of(const struct bpf_side *kernel, pid_t tgid, uint32_t *process)
@@ -253,7 +258,7 @@ uint32_t bpf_side_image_of(const struct bpf_side *kernel, pid_t tgid, uint32_t *
 
 int bpf_side_set_python(const struct bpf_side *kernel, uint32_t image, const struct iop_python *python)
 {
-	int err = bpf_map_update_elem(bpf_side_map(kernel, MAP_SITE_PYTHONS), &image, python, BPF_ANY);
+	int err = MAP_CALL(kernel->programs, bpf_map_update_elem(bpf_side_map(kernel, MAP_SITE_PYTHONS), &image, python, BPF_ANY));
 
 	if (!err)
 		programs_look_for_python(kernel->programs);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * A real-time priority for as long as one call on a BPF map takes. Without the right to it the priority stays as it is, and the
+ * kernel counts what it skips.
+ */
+#include "bpf/map_calls.h"
+
+#include <errno.h>
+#include <sched.h>
+
+int map_calls_begin(const struct programs *programs)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	int policy;
+
+	if (!programs->facts.syscall_events)
+		return -1;
+	policy = sched_getscheduler(0);
+	if (policy == SCHED_FIFO || policy == SCHED_RR || sched_setscheduler(0, SCHED_FIFO, &first))
+		return -1;
+	return policy;
+}
+
+void map_calls_end(int policy)
+{
+	const struct sched_param none = { 0 };
+	int saved = errno;
+
+	if (policy >= 0)
+		sched_setscheduler(0, policy, &none);
+	errno = saved;
+}
