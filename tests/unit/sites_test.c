@@ -132,6 +132,33 @@ static void answers(void **state)
 	symbols_of_file_destroy(parser.symbols);
 }
 
+/* The parser opens a file again whose symbols take too much memory, and answers the same. */
+static void answers_with_little_memory(void **state)
+{
+	struct code_parser parser = { 0 };
+	char offsets[64], *first, *second;
+	const char *reason;
+	int fd = open_self();
+	size_t len;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip();         /* its allocator does not count */
+#endif
+	snprintf(offsets, sizeof(offsets), "%llx", (unsigned long long)place_here() - 1);
+	assert_int_equal(code_parser_symbols(&parser, fd, offsets, (void **)&first, &len, &reason), 0);
+	assert_non_null(parser.symbols);
+	parser.symbols_max_bytes = 1;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(code_parser_symbols(&parser, fd, offsets, (void **)&second, &len, &reason), 0);
+		assert_null(parser.symbols);
+		assert_string_equal(first, second);
+		free(second);
+	}
+	free(first);
+	close(fd);
+}
+
 static void looked_through(void **state)
 {
 	struct table_set set;
@@ -170,7 +197,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_of_functions), cmocka_unit_test(no_elf_file), cmocka_unit_test(lines_of_functions),
-		cmocka_unit_test(answers), cmocka_unit_test(looked_through), cmocka_unit_test(names_of_symbols),
+		cmocka_unit_test(answers), cmocka_unit_test(answers_with_little_memory), cmocka_unit_test(looked_through),
+		cmocka_unit_test(names_of_symbols),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

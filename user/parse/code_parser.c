@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "symbol/unwind.h"
 
 #define MAX_TEXT 1024           /* per field */
+#define SYMBOLS_MAX_BYTES (256u << 20)
 
 /* ---- files ---- */
 
@@ -214,6 +216,17 @@ static void code_parser_write_place(FILE *out, struct symbols_of_file *symbols, 
 	}
 }
 
+/* libdw keeps what it has read of each compilation unit, and ends the process when there is no memory left. */
+static void limit_memory(struct code_parser *parser)
+{
+	struct mallinfo2 used = mallinfo2();
+
+	if (used.uordblks + used.hblkhd <= (parser->symbols_max_bytes ? parser->symbols_max_bytes : SYMBOLS_MAX_BYTES))
+		return;
+	symbols_of_file_destroy(parser->symbols);
+	parser->symbols = NULL;
+}
+
 int code_parser_symbols(struct code_parser *parser, int fd, const char *offsets, void **payload, size_t *len, const char **reason)
 {
 	int err = open_symbols(parser, fd, reason);
@@ -235,6 +248,7 @@ int code_parser_symbols(struct code_parser *parser, int fd, const char *offsets,
 		at = *end == ',' ? end + 1 : end;
 	}
 	fputs(parser->wants, out);
+	limit_memory(parser);
 	if (fclose(out)) {
 		free(text);
 		return -ENOMEM;

@@ -31,7 +31,8 @@ struct code_parser {
 	struct code_parser_debug_file { char key[256]; int fd; } debug_files[CODE_PARSER_DEBUG_FILES];
 	size_t ndebug_files;    /* number of files added so far */
 	struct stat symbols_identity;
-	struct symbols_of_file *symbols;        /* of the file of the last request */
+	struct symbols_of_file *symbols;        /* of the file of the last request; NULL: it is opened again */
+	size_t symbols_max_bytes;               /* memory with which they are kept for the next request; 0: the default */
 	char wants[2048];       /* lines */
 };
 
