@@ -21,7 +21,8 @@ static __always_inline void set_site_of_call(struct thread *t, u32 probe, u64 pc
 	t->up.now = now;
 	t->up.chain = pc ^ sp >> 4 ^ probe;
 	if (!t->up.image) {
-		COUNT_SITE(no_image);
+		if (bpf_get_current_pid_tgid() >> 32 != recording_by(t->recording)->measuring_tgid)
+			COUNT_SITE(no_image);
 		return;
 	}
 	t->site = find_site(t, pc, sp, bp);

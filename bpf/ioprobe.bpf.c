@@ -11,6 +11,7 @@
 #include "syscalls.h"
 #include "tasks.h"
 #include "mapped.h"
+#include "measure.h"
 #include "hold.h"
 #include "uring.h"
 

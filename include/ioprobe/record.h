@@ -101,7 +101,8 @@ typedef long long __s64;
 	X(STATUS, 75, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* code mapping of a process, for call sites: start, end, offset (hex), path, deleted, dev, ino, build_id, since_ns */ \
 	X(MAPPING, 76, iop_rec_text, IOP_PAYLOAD_TEXT) \
-	/* what a recorded call costs on this host: layer_N=NS INSIDE_NS NAME, single_step_ns, nested_ns */ \
+	/* what a recorded call costs on this host: layer_N=NS INSIDE_NS NAME, of that record_N=NS and site_N=NS where measured; \
+	 * single_step_ns, nested_ns */ \
 	X(COSTS, 88, iop_rec_text, IOP_PAYLOAD_TEXT) \
 	/* the wall clock was set: the clocks afterwards; since_ns: when it was last seen unchanged */ \
 	X(CLOCK, 100, iop_rec_text, IOP_PAYLOAD_TEXT) \

@@ -44,6 +44,17 @@ struct iop_target {
 	__u32 process;                  /* its slot, once it has one */
 };
 
+/* What the measuring process asks of the program measure_record by its context, four 64-bit words: this, and with
+ * IOP_MEASURE_RECORDS a descriptor's number, how many records (up to IOP_MEASURE_MAX), a readable address for pointer arguments. */
+enum iop_measure {
+	IOP_MEASURE_RECORDS,            /* send records of returning calls: returns the nanoseconds that it took, 0: not measured */
+	IOP_MEASURE_HIDE_SITES,         /* no site is looked for: returns the image of its code, 0 if there are no sites */
+	IOP_MEASURE_SHOW_SITES,         /* its calls have sites again: the second word is what the former returned */
+	IOP_MEASURE_SITE_FOUND,         /* returns whether its last call's site was found to its end */
+};
+#define IOP_MEASURE_MAX 64
+#define IOP_MEASURE_WORDS 4
+
 /* Key of maps indexed by process. */
 struct iop_process_key { __u32 tgid, recording; };
 

@@ -83,7 +83,7 @@ checks both "ranks == 4" \
 	"chain('POSIX>MPI-IO', '*/shared/f', 'MPI Rank 0') and chain('POSIX>MPI-IO', '*/shared/f', 'MPI Rank 3')" \
 	"property('MERGED_NODES') == '2' and property('COLLECTIVES_CHECKED') == '2' and property('COLLECTIVES_VIOLATED') == '0'" \
 	"property('MISSING_RANKS') is None and lost == 0" "property('PROBE_NS_POSIX') == '$(cost_of n1 n2)'" \
-	"int(property('PROBE_INSIDE_NS_MPI_IO')) > 0"
+	"int(property('PROBE_INSIDE_NS_MPI_IO')) > 0" "int(property('PROBE_RECORD_NS_POSIX')) > 0"
 expect both "[name for l, m in trace.moments.items() if l in trace.span and l.group.name.startswith('MPI Rank')
 	and l.name == 'Master thread'
 	for name, good in (('Begin', m['Begin'] <= trace.span[l][0]), ('End', trace.span[l][1] <= m['End'])) if not good] == []" \

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""recorder_costs.py ARCHIVE SUMMARY: what recorded calls cost must be in both, the same, and the summary's times of ioprobe's own
-must follow from it: computed again here from the calls of the archive."""
+"""recorder_costs.py ARCHIVE SUMMARY [sites | no-sites]: what recorded calls cost must be in both, the same, and in parts that
+add up; the summary's times of ioprobe's own must follow from it: computed again here from the calls of the archive.
+Status 2: nothing was measured while the program ran, or all but the part of call sites, whose rules came too late."""
 import collections
 import json
 import os
@@ -16,12 +17,33 @@ def key_of(prefix, layer):
     return "IOPROBE::" + prefix + "".join(c if c.isascii() and c.isalnum() else "_" for c in layer.upper())
 
 
+PROPERTIES = (("PROBE_NS_", "call_ns"), ("PROBE_INSIDE_NS_", "inside_ns"), ("PROBE_ENTRY_RETURN_NS_", "entry_return_ns"),
+              ("PROBE_RECORD_NS_", "record_ns"), ("PROBE_SITE_NS_", "site_ns"))
+
+
+def check_parts(cost, sites):
+    """The record is measured with every call; what the other two leave is that of entry and return, unless they leave nothing."""
+    entry_return, record, site = (cost[name] for name in ("entry_return_ns", "record_ns", "site_ns"))
+    if not record:
+        yield f"{cost['layer']}: a record costs {record} ns"
+    elif site is None:
+        if entry_return is not None or not sites:
+            yield f"{cost['layer']}: the cost of a call site is not known, that of entry and return is {entry_return}"
+    elif entry_return is None:
+        if record + site <= cost["call_ns"]:
+            yield f"{cost['layer']}: a call costs {cost['call_ns']} ns, of which {record} and {site}; what is left is not known"
+    elif entry_return + record + site != cost["call_ns"]:
+        yield f"{cost['layer']}: a call costs {cost['call_ns']} ns, its parts {entry_return}, {record} and {site}"
+    if not sites and site:
+        yield f"{cost['layer']}: there are no call sites, and they cost {site} ns"
+
+
 def check_properties(properties, costs):
     for cost in costs["layers"]:
-        for prefix, name in (("PROBE_NS_", "call_ns"), ("PROBE_INSIDE_NS_", "inside_ns")):
-            key = key_of(prefix, cost["layer"])
-            if properties.get(key) != str(cost[name]):
-                yield f"{key} is {properties.get(key)}, {cost[name]} in the summary"
+        for prefix, name in PROPERTIES:
+            key, value = key_of(prefix, cost["layer"]), cost[name]
+            if properties.get(key) != (None if value is None else str(value)):
+                yield f"{key} is {properties.get(key)}, {value} in the summary"
         if not 0 < cost["call_ns"] or cost["inside_ns"] > cost["call_ns"]:
             yield f"a call of {cost['layer']} costs {cost['call_ns']} ns, {cost['inside_ns']} of them in its own time"
 
@@ -58,13 +80,17 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as file:
         summary = json.load(file)
     costs = {cost["layer"]: cost for cost in summary["recorder_costs"]["layers"]}
+    sites = sys.argv[3:] != ["no-sites"]
     wrong = [] if costs else ["nothing was measured"]
     if costs:
         wrong += check_properties(otf2_raw.Archive(sys.argv[1]).properties, summary["recorder_costs"])
+        wrong += [w for cost in costs.values() for w in check_parts(cost, sites)]
         wrong += check_layers(tracefile.Trace(sys.argv[1]).calls, summary, costs)
         wrong += check_processes(summary, costs)
     print("\n".join(wrong[:5]), end="")
-    return bool(wrong)
+    if not costs:
+        return 2
+    return 1 if wrong else 2 if any(cost["site_ns"] is None for cost in costs.values()) else 0
 
 
 if __name__ == "__main__":

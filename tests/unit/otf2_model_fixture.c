@@ -82,6 +82,10 @@ static struct model_comm comms[] = {
 	{ "MPI_COMM_WORLD", COMM_KIND_WORLD, world_members, 2 },
 	{ "MPI_COMM_SELF", COMM_KIND_SELF, self_members, 1 },
 };
+static struct model_cost costs[] = {
+	{ "POSIX", 900, 300, 800, 60, 40 },
+	{ "MPI-IO", 2900, 1300, MODEL_COST_UNKNOWN, 70, MODEL_COST_UNKNOWN },
+};
 static const char *notes[] = { "libc: no probe on fputs:\nrefused", "" };
 
 #define ARRAY(a) { .v = a, .n = sizeof(a) / sizeof(*(a)) }
@@ -94,7 +98,7 @@ struct model otf2_model_make(void)
 		.machine_name = "cluster", .host_name = "node1",
 		.clock_begin_ns = T0, .clock_end_ns = T0 + 1000, .realtime_at_begin_ns = 1700000000000000000ull,
 		.totals = { .calls = 9, .lost_records = 3, .abandoned = 1, .failed_calls = 2 },
-		.notes = notes, .nnotes = 2, .complete = true,
+		.costs = { .v = costs, .n = 2 }, .notes = notes, .nnotes = 2, .complete = true,
 		.version = "0.1", .batch_job = "SLURM job 5", .recording_tag = 77,
 		.clock_steps = ARRAY(clock_steps),
 		.clock_start = { true, 1, 1001, 20, true, true, 300, 4000 }, .clock_end = { true, 2, 1002, 21, false, false, 0, 0 },

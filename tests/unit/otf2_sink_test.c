@@ -33,6 +33,13 @@ static void assert_property(OTF2_Reader *reader, const char *name, const char *e
 	free(value);
 }
 
+static void assert_no_property(OTF2_Reader *reader, const char *name)
+{
+	char *value = NULL;
+
+	assert_int_not_equal(OTF2_Reader_GetProperty(reader, name, &value), OTF2_SUCCESS);
+}
+
 /* ---- tests ---- */
 
 static void check_definitions(void)
@@ -121,6 +128,14 @@ static void archive_is_read_back(void **state)
 	assert_property(reader, "IOPROBE::CLOCK_STEPS", "1");
 	assert_property(reader, "IOPROBE::CLOCK_STEP_0001",
 			"step_ns=-60000000000 since_ns=40 monotonic_ns=50 realtime_ns=4 width_ns=2");
+	assert_property(reader, "IOPROBE::PROBE_NS_POSIX", "900");
+	assert_property(reader, "IOPROBE::PROBE_INSIDE_NS_POSIX", "300");
+	assert_property(reader, "IOPROBE::PROBE_ENTRY_RETURN_NS_POSIX", "800");
+	assert_property(reader, "IOPROBE::PROBE_RECORD_NS_POSIX", "60");
+	assert_property(reader, "IOPROBE::PROBE_SITE_NS_POSIX", "40");
+	assert_property(reader, "IOPROBE::PROBE_RECORD_NS_MPI_IO", "70");
+	assert_no_property(reader, "IOPROBE::PROBE_ENTRY_RETURN_NS_MPI_IO");
+	assert_no_property(reader, "IOPROBE::PROBE_SITE_NS_MPI_IO");
 	assert_property(reader, "IOPROBE::NOTES", "2");
 	assert_property(reader, "IOPROBE::NOTE_0001", "libc: no probe on fputs:\\x0arefused");
 	OTF2_Reader_Close(reader);

@@ -59,7 +59,8 @@ static struct model_handle handles[N_HANDLES] = {
 	[H_PIPE] = { .name = "stdin", .file = REF_NONE, .paradigm = P_POSIX, .comm = REF_NONE, .parent = REF_NONE },
 };
 static const char *notes[] = { "libc: fputs has no probe" };
-static struct model_cost costs[] = { { "POSIX", 10, 4 }, { "HDF5", 25, 10 }, { "MPI-IO", 25, 10 }, { "MPI", 5, 2 } };
+#define COST(layer, total, inside) { layer, total, inside, MODEL_COST_UNKNOWN, MODEL_COST_UNKNOWN, MODEL_COST_UNKNOWN }
+static struct model_cost costs[] = { COST("POSIX", 10, 4), COST("HDF5", 25, 10), COST("MPI-IO", 25, 10), COST("MPI", 5, 2) };
 
 #define ARRAY(a) { .v = a, .n = sizeof(a) / sizeof(*(a)) }
 

@@ -66,6 +66,9 @@ void bpf_side_links_for_all(struct bpf_side *kernel, unsigned library);
 
 /* The process that measures what calls cost; 0: none any more. */
 void bpf_side_set_measuring(struct bpf_side *kernel, pid_t tgid);
+/* To be called by that process, which may be a fork of one with threads: takes no lock. Returns what the BPF programs answer
+ * (enum iop_measure); 0 also if they cannot be run. */
+uint32_t bpf_side_measure(const struct bpf_side *kernel, const uint64_t request[IOP_MEASURE_WORDS]);
 
 /* Probes with these descriptor flags are being detached from a process: their open calls will not be seen to return. 0: none. */
 void bpf_side_set_off(struct bpf_side *kernel, pid_t tgid, uint32_t flags);

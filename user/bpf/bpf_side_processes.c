@@ -96,6 +96,13 @@ void bpf_side_set_measuring(struct bpf_side *kernel, pid_t tgid)
 	kernel->recording->measuring_tgid = tgid;
 }
 
+uint32_t bpf_side_measure(const struct bpf_side *kernel, const uint64_t request[IOP_MEASURE_WORDS])
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = request, .ctx_size_in = IOP_MEASURE_WORDS * sizeof(*request));
+
+	return bpf_prog_test_run_opts(kernel->programs->programs[PROGRAM_MEASURE_RECORD], &run) ? 0 : run.retval;
+}
+
 void bpf_side_await(struct bpf_side *kernel, const struct iop_job_matcher *job_matcher)
 {
 	struct iop_job_matcher entries = *job_matcher;

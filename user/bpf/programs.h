@@ -33,7 +33,7 @@ enum kernel_map {
 /* Tracepoints in the order in which they are attached: a system call's exit before its enter, otherwise a call would stay open. */
 enum kernel_program {
 	PROGRAM_SESSION, PROGRAM_ENTRY, PROGRAM_RETURN, PROGRAM_UNWINDER, PROGRAM_RENDEZVOUS, PROGRAM_TAKE_THREADS,
-	PROGRAM_DROP_THREADS,
+	PROGRAM_DROP_THREADS, PROGRAM_MEASURE_RECORD,
 	PROGRAM_TRACEPOINTS,
 	PROGRAM_PROCESS_EXIT = PROGRAM_TRACEPOINTS, PROGRAM_PROCESS_EXEC, PROGRAM_PROCESS_FORK,
 	PROGRAM_PROCESS_EXIT_2, PROGRAM_PROCESS_EXEC_2, PROGRAM_PROCESS_FORK_2,         /* second instances (bpf/tasks.h) */

@@ -2,7 +2,7 @@
  *
  * The measuring process is a fork of the recorder that calls empty functions and makes system calls in batches; the best batch
  * counts, since what disturbs only makes it longer. How much of a call's cost is between its own two time stamps is seen in its
- * records.
+ * records. Parts of it are measured in the same process: calls without a site, and records without a call (bpf/measure.h).
  */
 #include "capture/probe_costs.h"
 
@@ -25,14 +25,15 @@
 #include "capture/calibrate.h"
 #include "capture/notes.h"
 
-#define BATCHES 5
-#define HITS 60                 /* of a batch: 5 batches of 16 kinds take some 10 ms */
+#define BATCHES 10
+#define HITS 10                 /* of a batch: 10 batches of 16 kinds, each in three ways, take some 10 ms */
 #define SAMPLES (BATCHES * HITS)
 #define MAX_KINDS 16
 #define LIVES_NS 2000000000ull  /* a machine on which it takes longer has no time to measure */
 #define DELAY_NS 300000000ull
 #define NICE 10
-#define ANSWER_US 20000
+#define ANSWER_TRIES 200        /* in all, until the rules of call sites are there: some 5 on an idle machine */
+#define ANSWER_US 1000          /* between them */
 
 /* One empty function for each kind, the last two not empty. */
 #define FUNCTION_BYTES 32
@@ -49,9 +50,22 @@ __asm__(".text\n.balign 32\nprobe_cost_functions:\n"
 struct kind {
 	const struct table_row *row;    /* that the calls are recorded by */
 	const char *function;
+	bool in_parts;                  /* also calls without a site, and records without a call */
 	uint64_t total_ns;              /* of a call; of a nested one with its system call */
-	uint32_t inside[SAMPLES];       /* its durations as recorded */
-	unsigned n;
+	uint32_t inside[SAMPLES];       /* its durations as recorded, with sites */
+	unsigned n, records;
+};
+
+/* Shared with the measuring process. */
+struct measured {
+	bool hides_sites;               /* batches of calls of the kinds in parts are in turn without and with sites */
+	struct measured_call {
+		uint64_t begin_ns;      /* calls that began before were not timed; 0: none yet */
+		uint64_t total_ns, siteless_ns;
+		uint64_t record_ns;     /* 0: unknown */
+		bool site_found;        /* to its end, with every call that was timed */
+	} calls[MAX_KINDS + 3];
+	uint64_t memory[512] __attribute__((aligned(4096)));    /* that pointer arguments point to */
 };
 
 struct probe_costs {
@@ -63,8 +77,7 @@ struct probe_costs {
 	unsigned nlibraries, nkinds;
 	const struct table_row *write;
 	uint64_t bare_ns, begin_ns, deadline_ns;        /* begin_ns: of measuring, 0: not yet */
-	volatile uint64_t *totals;      /* shared with the measuring process, as kinds */
-	uint64_t *memory;               /* that pointer arguments point to */
+	volatile struct measured *measured;
 	pid_t pid;                      /* 0: none, or it was waited for */
 	uint32_t tgid;                  /* of the same, also afterwards: its records may still be in the rings; 0: none */
 	uint64_t gone_ns;               /* when it was waited for: later records with its number are another process'; 0: not yet */
@@ -111,9 +124,9 @@ static const struct table_row *row_of_layer(const struct table_set *set, size_t 
 	return best;
 }
 
-static void add_kind(struct probe_costs *c, const struct table_row *row, const char *function)
+static void add_kind(struct probe_costs *c, const struct table_row *row, const char *function, bool in_parts)
 {
-	c->kinds[c->nkinds++] = (struct kind){ .row = row, .function = function };
+	c->kinds[c->nkinds++] = (struct kind){ .row = row, .function = function, .in_parts = in_parts };
 }
 
 static void choose_kinds(struct probe_costs *c)
@@ -122,16 +135,16 @@ static void choose_kinds(struct probe_costs *c)
 		const struct table_row *row = c->set->layers[layer].syscalls ? NULL : row_of_layer(c->set, layer);
 
 		if (row)
-			add_kind(c, row, probe_cost_functions + FUNCTION_BYTES * c->nkinds);
+			add_kind(c, row, probe_cost_functions + FUNCTION_BYTES * c->nkinds, true);
 	}
 	c->nlibraries = c->nkinds;
 	if (c->nlibraries) {
-		add_kind(c, c->kinds[0].row, probe_cost_single_stepped);
-		add_kind(c, c->kinds[0].row, probe_cost_nested);
+		add_kind(c, c->kinds[0].row, probe_cost_single_stepped, false);
+		add_kind(c, c->kinds[0].row, probe_cost_nested, false);
 	}
 	for (size_t i = 0; i < c->set->nrows && !c->write; i++)
 		if (c->set->rows[i].syscall_nr == SYS_write && !c->set->rows[i].off)
-			add_kind(c, c->write = &c->set->rows[i], NULL);
+			add_kind(c, c->write = &c->set->rows[i], NULL, true);
 }
 
 /* ---- the calls ---- */
@@ -151,7 +164,7 @@ static void arguments_of(const struct probe_costs *c, const struct table_row *ro
 		args[i] = 1;
 	for (unsigned i = 0; i < desc.nargs; i++)
 		if (desc.arg[i].kind != IOP_ARG_VALUE && desc.arg[i].kind != IOP_ARG_INT)
-			args[desc.arg[i].source] = (uintptr_t)c->memory;
+			args[desc.arg[i].source] = (uintptr_t)c->measured->memory;
 }
 
 static void call_kind(const struct kind *kind, const uint64_t args[6])
@@ -165,48 +178,105 @@ static void call_kind(const struct kind *kind, const uint64_t args[6])
 		write_byte();
 }
 
-static uint64_t time_kind(const struct probe_costs *c, const struct kind *kind)
+/* Not inlined, and called from one place: so the rule of that place, once it is there, is that of every call. */
+static __attribute__((noinline)) uint64_t time_batch(const struct kind *kind, const uint64_t args[6], int hits)
 {
-	uint64_t args[6], best = UINT64_MAX;
+	uint64_t begin = monotonic_ns();
 
-	c->memory[0] = 0;       /* the page is there: a probe that reads from one that is not takes long */
-	arguments_of(c, kind->row, args);
-	for (int batch = 0; batch < BATCHES; batch++) {
-		uint64_t begin = monotonic_ns(), took;
-
-		for (int i = 0; i < HITS; i++)
-			call_kind(kind, args);
-		took = (monotonic_ns() - begin) / HITS;
-		best = took < best ? took : best;
-	}
-	return best;
+	for (int i = 0; i < hits; i++)
+		call_kind(kind, args);
+	return (monotonic_ns() - begin) / hits;
 }
 
-/* Where these calls come from is asked for once, and not with every call of the first batches. */
-static void show_sites(const struct probe_costs *c)
+static uint64_t ask_kernel(const struct probe_costs *c, enum iop_measure operation, uint64_t id)
 {
-	uint64_t args[6];
+	const uint64_t request[IOP_MEASURE_WORDS] = { operation, id, HITS, (uintptr_t)c->measured->memory };
 
-	for (unsigned i = 0; i < c->nkinds; i++) {
-		arguments_of(c, c->kinds[i].row, args);
-		call_kind(&c->kinds[i], args);
+	return bpf_side_measure(c->kernel, request);
+}
+
+static uint64_t lesser_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Calls without and with a site in turn: what changes meanwhile changes both. Where these calls come from is asked for with single
+ * calls before, and not with every call of the first batches. Volatile: the compiler must not copy the call of a batch for each
+ * kind of batch, which would have a site of its own. */
+static __attribute__((noinline)) void time_kind(const struct probe_costs *c, const struct kind *kind, int *tries,
+						volatile struct measured_call *best)
+{
+	const bool hides_sites = c->measured->hides_sites && kind->in_parts;
+	const int batches = hides_sites ? 2 * BATCHES : BATCHES;
+	uint64_t args[6], image = 0;
+
+	c->measured->memory[0] = 0;     /* the page is there: a probe that reads from one that is not takes long */
+	arguments_of(c, kind->row, args);
+	best->total_ns = best->siteless_ns = UINT64_MAX;
+	best->site_found = c->measured->hides_sites;
+	for (int batch = -*tries; batch < batches; batch++) {
+		volatile bool siteless = hides_sites && batch >= 0 && batch % 2 == 0, timed = batch >= 0;
+		uint64_t ns;
+
+		if (!batch)
+			best->begin_ns = monotonic_ns();
+		if (siteless)
+			image = ask_kernel(c, IOP_MEASURE_HIDE_SITES, 0);
+		ns = time_batch(kind, args, timed ? HITS : 1);
+		if (siteless) {
+			ask_kernel(c, IOP_MEASURE_SHOW_SITES, image);
+			best->siteless_ns = lesser_ns(best->siteless_ns, ns);
+		} else if (timed) {
+			best->total_ns = lesser_ns(best->total_ns, ns);
+			best->site_found = best->site_found && ask_kernel(c, IOP_MEASURE_SITE_FOUND, 0);
+		} else if (ask_kernel(c, IOP_MEASURE_SITE_FOUND, 0)) {
+			batch = -1;
+		} else {
+			usleep(ANSWER_US);
+			--*tries;
+		}
 	}
-	usleep(ANSWER_US);
+}
+
+/* Returns what the record alone costs of a call of this kind, 0 if that is unknown. */
+static uint64_t time_records(const struct probe_costs *c, const struct kind *kind)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int batch = 0; batch < BATCHES; batch++)
+		best = lesser_ns(best, ask_kernel(c, IOP_MEASURE_RECORDS, kind->row->id));
+	return best / HITS;
+}
+
+/* Returns whether calls without a site can be made. */
+static bool hides_sites(const struct probe_costs *c)
+{
+	uint64_t image = ask_kernel(c, IOP_MEASURE_HIDE_SITES, 0);
+
+	if (image)
+		ask_kernel(c, IOP_MEASURE_SHOW_SITES, image);
+	return image;
 }
 
 /* In the measuring process; of a process with several threads it is a copy of one: nothing that takes a lock. */
 static void probe_costs_measure(const struct probe_costs *c, pid_t recorder)
 {
+	volatile struct measured *measured = c->measured;
+	int tries = 0;
 	uint64_t go;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpriority(PRIO_PROCESS, 0, NICE);
 	if (getppid() != recorder || read(c->go, &go, sizeof(go)) != sizeof(go))
 		_exit(1);
-	if (c->call_sites)
-		show_sites(c);
-	for (unsigned i = 0; i < c->nkinds; i++)
-		c->totals[i] = time_kind(c, &c->kinds[i]);
+	measured->hides_sites = c->call_sites && hides_sites(c);
+	tries = measured->hides_sites ? ANSWER_TRIES : 0;
+	for (unsigned i = 0; i < c->nkinds; i++) {
+		const struct kind *kind = &c->kinds[i];
+
+		time_kind(c, kind, &tries, &measured->calls[i]);
+		measured->calls[i].record_ns = kind->in_parts ? time_records(c, kind) : 0;
+	}
 	_exit(0);
 }
 
@@ -224,15 +294,20 @@ struct probe_costs *probe_costs_create(const struct table_set *set, const struct
 	c->set = set;
 	c->call_sites = call_sites;
 	c->go = eventfd(0, EFD_CLOEXEC);
-	c->totals = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	c->measured = mmap(NULL, sizeof(*c->measured), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	probe_cost_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	if (c->totals == MAP_FAILED || c->go < 0 || probe_cost_fd < 0) {
+	if (c->measured == MAP_FAILED || c->go < 0 || probe_cost_fd < 0) {
 		probe_costs_destroy(c);
 		return NULL;
 	}
-	c->memory = (uint64_t *)c->totals + 512;
 	choose_kinds(c);
-	c->bare_ns = c->write ? time_kind(c, &c->kinds[c->nkinds - 1]) : 0;
+	if (c->write) {
+		int tries = 0;
+
+		time_kind(c, &c->kinds[c->nkinds - 1], &tries, &c->measured->calls[0]);
+		c->bare_ns = c->measured->calls[0].total_ns;
+		c->measured->calls[0].begin_ns = 0;
+	}
 	return c;
 }
 
@@ -260,8 +335,8 @@ void probe_costs_destroy(struct probe_costs *c)
 	if (!c)
 		return;
 	probe_costs_stop(c);
-	if (c->totals != MAP_FAILED)
-		munmap((void *)c->totals, 8192);
+	if (c->measured != MAP_FAILED)
+		munmap((void *)c->measured, sizeof(*c->measured));
 	if (c->go >= 0)
 		close(c->go);
 	if (probe_cost_fd >= 0)
@@ -327,15 +402,19 @@ static void probe_costs_begin_process(struct probe_costs *c)
 
 /* ---- the records ---- */
 
-static void add_duration(struct kind *kind, const struct iop_rec_call *call)
+/* A call without a site is shorter: it is not among the durations. */
+static void add_duration(const struct probe_costs *c, struct kind *kind, const struct iop_rec_call *call)
 {
+	bool siteless = kind->in_parts && c->measured->hides_sites && !(kind->records / HITS % 2);
 	uint64_t ns = call->rec.time_ns - call->enter_ns;
 
-	if (kind->n < SAMPLES)
+	kind->records++;
+	if (!siteless && kind->n < SAMPLES)
 		kind->inside[kind->n++] = ns < UINT32_MAX ? ns : UINT32_MAX;
 }
 
-/* The calls of one kind come together, in the order of the kinds; the nested ones in two records, which are not needed. */
+/* The calls of one kind come together, in the order of the kinds; the nested ones in two records, which are not needed, as are
+ * those that were sent without a call, which have a depth, too. */
 bool probe_costs_take(struct probe_costs *c, const struct iop_rec *rec)
 {
 	const struct iop_rec_call *call = (const void *)rec;
@@ -343,11 +422,13 @@ bool probe_costs_take(struct probe_costs *c, const struct iop_rec *rec)
 	if (!c || !c->tgid || rec->tgid != c->tgid || (c->gone_ns && rec->time_ns > c->gone_ns))
 		return false;
 	for (unsigned i = 0; i < c->nkinds && rec->type == IOP_REC_CALL && !call->depth; i++) {
+		uint64_t begin_ns = c->measured->calls[i].begin_ns;
 		struct kind *kind = &c->kinds[i];
 
 		if (kind->row->id != call->probe || kind->n == SAMPLES)
 			continue;
-		add_duration(kind, call);
+		if (begin_ns && call->enter_ns >= begin_ns)
+			add_duration(c, kind, call);
 		break;
 	}
 	return true;
@@ -383,6 +464,24 @@ static void note_layer(const struct probe_costs *c, struct note *note, size_t la
 		  (unsigned long long)(inside < total_ns ? inside : total_ns), c->set->layers[layer].name);
 }
 
+/* Only what was measured. Without call sites a call has no such part; with them it is measured if its site was found: a call that
+ * asks for its site, or waits for the answer, is no measure of others. */
+static void note_parts(const struct probe_costs *c, struct note *note, size_t layer, const struct kind *kind)
+{
+	struct measured_call call = c->measured->calls[kind - c->kinds];
+	char key[32];
+
+	if (call.record_ns) {
+		snprintf(key, sizeof(key), "record_%zu", layer);
+		note_addf(note, key, "%llu", (unsigned long long)call.record_ns);
+	}
+	if (c->call_sites && !(c->measured->hides_sites && call.site_found))
+		return;
+	snprintf(key, sizeof(key), "site_%zu", layer);
+	note_addf(note, key, "%llu",
+		  (unsigned long long)(c->call_sites ? probe_costs_difference(call.total_ns, call.siteless_ns) : 0));
+}
+
 /* Of a layer all of whose functions are out of reach here (nested ones, those with many arguments) the first library's stands. */
 static struct kind *kind_of_layer(struct probe_costs *c, size_t layer)
 {
@@ -411,11 +510,14 @@ static void note_costs(struct probe_costs *c, struct spool_writer *spool)
 
 		if (!has_calls(c->set, layer))
 			continue;
-		if (!c->set->layers[layer].syscalls && c->nlibraries)
+		if (!c->set->layers[layer].syscalls && c->nlibraries) {
 			note_layer(c, &note, layer, kind->total_ns, inside_ns(kind));
-		else if (c->set->layers[layer].syscalls && c->write)
+			note_parts(c, &note, layer, kind);
+		} else if (c->set->layers[layer].syscalls && c->write) {
 			note_layer(c, &note, layer, probe_costs_difference(call->total_ns, c->bare_ns),
 				   probe_costs_difference(inside_ns(call), c->bare_ns));
+			note_parts(c, &note, layer, call);
+		}
 	}
 	if (c->nlibraries)
 		note_addf(&note, "single_step_ns", "%llu",
@@ -458,7 +560,7 @@ bool probe_costs_step(struct probe_costs *c, struct spool_writer *spool, bool la
 	if (c->rounds++ < 1)
 		return false;
 	for (unsigned i = 0; i < c->nkinds; i++)
-		c->kinds[i].total_ns = c->totals[i];
+		c->kinds[i].total_ns = c->measured->calls[i].total_ns;
 	if (well)
 		note_costs(c, spool);
 	probe_costs_stop(c);

@@ -119,6 +119,31 @@ static const struct node_cost *find_cost(const struct node *node, const char *na
 	return NULL;
 }
 
+/* Properties PROBE_…NS_LAYER whose values add up to that of PROBE_NS_LAYER. */
+static const char *const cost_parts[] = { "PROBE_ENTRY_RETURN_NS_", "PROBE_RECORD_NS_", "PROBE_SITE_NS_" };
+
+static bool is_cost_part(const char *name)
+{
+	for (size_t i = 0; i < sizeof(cost_parts) / sizeof(cost_parts[0]); i++)
+		if (!strncmp(name, cost_parts[i], strlen(cost_parts[i])))
+			return true;
+	return false;
+}
+
+/* The parts of a call's cost on the node where it costs most, as far as they are known there. */
+static void set_cost_parts(struct property_writing *w, const struct node *node, const char *name)
+{
+	for (size_t i = 0; i < sizeof(cost_parts) / sizeof(cost_parts[0]); i++) {
+		const struct node_cost *cost;
+		char key[300];
+
+		snprintf(key, sizeof(key), "%s%s", cost_parts[i], name + strlen("PROBE_NS_"));
+		cost = find_cost(node, key);
+		if (cost)
+			archive_properties_set_number(w, key, cost->ns);
+	}
+}
+
 /* The most that a recorded call costs on any node; only if all nodes have measured it. */
 static void archive_properties_set_costs(struct property_writing *w)
 {
@@ -127,16 +152,23 @@ static void archive_properties_set_costs(struct property_writing *w)
 	for (size_t i = 0; i < first->costs.n; i++) {
 		const char *name = node_string(first, first->costs.v[i].name);
 		uint64_t most = first->costs.v[i].ns;
+		const struct node *where = first;
 		size_t known = 1;
 
 		for (size_t n = 1; n < w->m->nnodes; n++) {
 			const struct node_cost *cost = find_cost(&w->m->nodes[n], name);
 
 			known += cost != NULL;
-			most = cost && cost->ns > most ? cost->ns : most;
+			if (cost && cost->ns > most) {
+				most = cost->ns;
+				where = &w->m->nodes[n];
+			}
 		}
-		if (known == w->m->nnodes)
-			archive_properties_set_number(w, name, most);
+		if (known < w->m->nnodes || is_cost_part(name))
+			continue;
+		archive_properties_set_number(w, name, most);
+		if (!strncmp(name, "PROBE_NS_", 9))
+			set_cost_parts(w, where, name);
 	}
 }
 

@@ -192,8 +192,10 @@ struct model_gap { uint32_t tgid; const char *layer, *reason; uint64_t from_ns, 
 enum model_comm_kind { COMM_KIND_WORLD, COMM_KIND_SELF, COMM_KIND_OTHER };
 struct model_comm { const char *name; enum model_comm_kind kind; uint32_t *members; size_t nmembers; };
 
-/* What a recorded call of a layer costs, as measured when the recording began; inside_ns: of that, between the call's own times. */
-struct model_cost { const char *layer; uint64_t total_ns, inside_ns; };
+/* What a recorded call of a layer costs, as measured when the recording began; inside_ns: of that, between the call's own times.
+ * The parts add up to total_ns; MODEL_COST_UNKNOWN: not measured. entry_return_ns is what the other two leave. */
+#define MODEL_COST_UNKNOWN UINT64_MAX
+struct model_cost { const char *layer; uint64_t total_ns, inside_ns, entry_return_ns, record_ns, site_ns; };
 
 /* How the node's clocks stood at one moment; known, …: what its kernel said of the wall clock's synchronisation. */
 struct model_clock {

@@ -327,6 +327,24 @@ static int texts_library(struct replay *r, const struct iop_rec_text *rec)
 
 /* ---- what recorded calls cost ---- */
 
+static uint64_t cost_part(const struct iop_rec_text *rec, const char *part, unsigned layer)
+{
+	char key[24], value[32];
+
+	snprintf(key, sizeof(key), "%s_%u", part, layer);
+	return text_value(rec, key, value, sizeof(value)) ? strtoull(value, NULL, 10) : MODEL_COST_UNKNOWN;
+}
+
+/* Parts that are longer than the whole were measured on a disturbed machine: then what is left for the third is unknown. */
+static void cost_parts(const struct iop_rec_text *rec, unsigned layer, struct model_cost *cost)
+{
+	cost->record_ns = cost_part(rec, "record", layer);
+	cost->site_ns = cost_part(rec, "site", layer);
+	cost->entry_return_ns = MODEL_COST_UNKNOWN;
+	if (cost->record_ns <= cost->total_ns && cost->site_ns <= cost->total_ns - cost->record_ns)
+		cost->entry_return_ns = cost->total_ns - cost->record_ns - cost->site_ns;
+}
+
 static int texts_costs(struct replay *r, const struct iop_rec_text *rec)
 {
 	for (unsigned i = 0; i < MAX_LAYERS; i++) {
@@ -343,6 +361,7 @@ static int texts_costs(struct replay *r, const struct iop_rec_text *rec)
 			return -ENOMEM;
 		cost->total_ns = total_ns;
 		cost->inside_ns = inside_ns;
+		cost_parts(rec, i, cost);
 	}
 	r->model->nested_cost_ns = text_number_or_zero(rec, "nested_ns");
 	r->model->single_step_cost_ns = text_number_or_zero(rec, "single_step_ns");

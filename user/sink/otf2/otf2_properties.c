@@ -135,19 +135,30 @@ static int set_origin(struct otf2_sink *s, const struct model *model)
 	return error ? error : set_clock_steps(s, model);
 }
 
-/* What a recorded call costs, by layer: in all, and between its own times. */
+static int set_cost(struct otf2_sink *s, const char *prefix, const char *layer, uint64_t ns)
+{
+	char key[300];
+
+	return ns == MODEL_COST_UNKNOWN ? 0 : otf2_properties_set_number(s, otf2_layer_key(key, sizeof(key), prefix, layer), ns);
+}
+
+/* What a recorded call costs, by layer: in all, between its own times, and in parts. */
 static int otf2_properties_set_costs(struct otf2_sink *s, const struct model *model)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < model->costs.n && !error; i++) {
 		const struct model_cost *cost = &model->costs.v[i];
-		char key[300];
 
-		error = otf2_properties_set_number(s, otf2_layer_key(key, sizeof(key), "PROBE_NS_", cost->layer), cost->total_ns);
+		error = set_cost(s, "PROBE_NS_", cost->layer, cost->total_ns);
 		if (!error)
-			error = otf2_properties_set_number(s, otf2_layer_key(key, sizeof(key), "PROBE_INSIDE_NS_", cost->layer),
-							   cost->inside_ns);
+			error = set_cost(s, "PROBE_INSIDE_NS_", cost->layer, cost->inside_ns);
+		if (!error)
+			error = set_cost(s, "PROBE_ENTRY_RETURN_NS_", cost->layer, cost->entry_return_ns);
+		if (!error)
+			error = set_cost(s, "PROBE_RECORD_NS_", cost->layer, cost->record_ns);
+		if (!error)
+			error = set_cost(s, "PROBE_SITE_NS_", cost->layer, cost->site_ns);
 	}
 	if (!error && model->costs.n)
 		error = otf2_properties_set_number(s, "PROBE_NS_NESTED", model->nested_cost_ns);

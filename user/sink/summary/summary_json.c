@@ -385,6 +385,11 @@ static int put_objects(json_t *root, const struct summary_report *r)
 	return json_put(root, "objects", array) | json_put(root, "objects_total", json_number(r->objects_total)) | error;
 }
 
+static json_t *cost_json(uint64_t ns)
+{
+	return ns == MODEL_COST_UNKNOWN ? json_null() : json_number(ns);
+}
+
 static int put_costs(json_t *root, const struct model *m)
 {
 	json_t *o = json_object(), *layers = json_array();
@@ -396,7 +401,10 @@ static int put_costs(json_t *root, const struct model *m)
 
 		error |= json_put(layer, "layer", json_text(m->costs.v[i].layer)) |
 			 json_put(layer, "call_ns", json_number(m->costs.v[i].total_ns)) |
-			 json_put(layer, "inside_ns", json_number(m->costs.v[i].inside_ns));
+			 json_put(layer, "inside_ns", json_number(m->costs.v[i].inside_ns)) |
+			 json_put(layer, "entry_return_ns", cost_json(m->costs.v[i].entry_return_ns)) |
+			 json_put(layer, "record_ns", cost_json(m->costs.v[i].record_ns)) |
+			 json_put(layer, "site_ns", cost_json(m->costs.v[i].site_ns));
 		error |= json_array_append_new(layers, layer);
 	}
 	return json_put(o, "layers", layers) | json_put(root, "recorder_costs", o) | error;
