@@ -74,6 +74,17 @@ def check_processes(summary, costs):
             yield f"{process['name']}: {process['calls']} calls, and {process['probe_hits']} hits of probes"
 
 
+def check_hits(groups, processes):
+    """groups: properties by name, so of processes that share a name only those of one are there."""
+    names = collections.Counter(process["name"] for process in processes)
+    for process in processes:
+        hits = groups.get(process["name"], {}).get("Probe Hits")
+        if names[process["name"]] == 1 and hits != process["probe_hits"]:
+            yield f"{process['name']}: {hits} hits of probes in the archive, {process['probe_hits']} in the summary"
+    if not any("Probe Hits" in properties for properties in groups.values()):
+        yield "no process has Probe Hits"
+
+
 def main():
     import otf2_raw
     import tracefile
@@ -85,7 +96,9 @@ def main():
     if costs:
         wrong += check_properties(otf2_raw.Archive(sys.argv[1]).properties, summary["recorder_costs"])
         wrong += [w for cost in costs.values() for w in check_parts(cost, sites)]
-        wrong += check_layers(tracefile.Trace(sys.argv[1]).calls, summary, costs)
+        trace = tracefile.Trace(sys.argv[1])
+        wrong += check_layers(trace.calls, summary, costs)
+        wrong += check_hits(trace.group_properties, summary["process_list"])
         wrong += check_processes(summary, costs)
     print("\n".join(wrong[:5]), end="")
     if not costs:
