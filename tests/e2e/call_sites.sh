@@ -137,12 +137,16 @@ stripped() {
 	strip --strip-debug "$dir/data/program"
 	record stripped --call-sites -- "$dir/data/program" "$dir/data/out" plain
 	functions stripped
+	verdict "stripped, why there are no lines" \
+		"$(grep -q "^without a line: [1-9][0-9]* places\\? in $dir/data/program.*: no debug information" "$dir/out" ||
+		grep '^without' "$dir/out" || echo none)"
 	dir=$(fresh debuglink)
 	cp "$P/call_sites" "$dir/data/program"
 	(cd "$dir/data" && objcopy --only-keep-debug program program.debug && strip program &&
 		objcopy --add-gnu-debuglink=program.debug program)
 	record debuglink --call-sites=16 -- "$dir/data/program" "$dir/data/out" plain
 	plain_sites debuglink
+	verdict "debuglink, all have lines" "$(grep '^without a line' "$dir/out")"
 	dir=$(fresh offsets)
 	cp "$P/call_sites" "$dir/data/program"
 	strip "$dir/data/program"

@@ -89,6 +89,9 @@ corrupt_debug() {
 		record "debug_$content" --call-sites -- "$dir/data/program" "$dir/data/out" plain
 		verdict "debug_$content, recorder" "$([ "$STATUS" = 0 ] || echo "status $STATUS: $(said "$dir")")"
 		functions "debug_$content"
+		verdict "debug_$content, why there are no lines" \
+			"$(grep -q "^without a line: [1-9][0-9]* .* in $dir/data/program.*: no debug information" "$dir/out" ||
+				grep '^without' "$dir/out" || echo none)"
 		contract "debug_$content"
 	done
 }

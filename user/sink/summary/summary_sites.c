@@ -321,6 +321,33 @@ static void print_incomplete(FILE *out, const struct model_site_counts *c)
 		fputc('\n', out);
 }
 
+/* Places whose file has no lines: most often it was compiled without -g. Files are named once in a model's strings. */
+static void print_without_lines(FILE *out, const struct summary_sites *s, const struct model *model)
+{
+	const char *files[64];
+	size_t nfiles = 0, places = 0;
+
+	for (const struct row *row = s->rows; row; row = row->hh.next) {
+		const struct model_context *c = row->key.context == REF_NONE ? NULL : &model->contexts.v[row->key.context];
+		size_t i = 0;
+
+		if (!c || c->line != REF_NONE || !c->module)
+			continue;
+		places++;
+		while (i < nfiles && files[i] != c->module)
+			i++;
+		if (i == nfiles && nfiles < sizeof(files) / sizeof(*files))
+			files[nfiles++] = c->module;
+	}
+	if (!places)
+		return;
+	fprintf(out, "without a line: %zu place%s in ", places, places == 1 ? "" : "s");
+	print_printable(out, files[0]);
+	if (nfiles > 1)
+		fprintf(out, " and %s%zu other files", nfiles == sizeof(files) / sizeof(*files) ? "at least " : "", nfiles - 1);
+	fputs(": no debug information that can be read was found (compile with -g, or install debug packages)\n", out);
+}
+
 void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *model)
 {
 	size_t n = 0;
@@ -345,6 +372,7 @@ void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *
 	if (HASH_COUNT(s->rows) > TEXT_ROWS)
 		fprintf(out, "and %u more places\n", HASH_COUNT(s->rows) - TEXT_ROWS);
 	print_incomplete(out, &model->site_counts);
+	print_without_lines(out, s, model);
 	fputc('\n', out);
 }
 
