@@ -298,7 +298,7 @@ build/advice_files.h: $(ADVICE) tools/embed.sh
 	$(say) EMBED $@
 	$(Q)tools/embed.sh advice $@ $(ADVICE)
 
-# v3: atomic compare and exchange of 32 bits (kernel 5.12). In three forms, see bpf/wait.h; user/bpf/skeleton.c chooses.
+# v3: atomic compare and exchange of 32 bits (kernel 5.12). In three forms, see bpf/wait.bpf.h; user/bpf/skeleton.c chooses.
 build/ioprobe-%.bpf.o: bpf/ioprobe.bpf.c $(B)/.requirements
 	$(say) BPF $@
 	$(Q)$(CLANG) -O2 -g -Wall -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -DIOP_TASK_WORK=$* -Iinclude -Ibpf -MMD -MP -c -o $@ $<

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The word of a descriptor (fd_epochs.h): running calls, running changes, calls that ended during a change, epoch. Also compiled
- * into a unit test, which has a FD_WORD_SWAP of its own.
+ * The word of a descriptor (fd_epochs.bpf.h): running calls, running changes, calls that ended during a change, epoch. A
+ * unit test compiles it, too, with a FD_WORD_SWAP of its own.
  */
 #ifndef IOPROBE_BPF_FD_WORD_H
 #define IOPROBE_BPF_FD_WORD_H

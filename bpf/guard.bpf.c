@@ -9,9 +9,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-#include "hold_entry.h"
-#include "kernel_stack.h"
-#include "trampolines.h"
+#include "hold_entry.bpf.h"
+#include "kernel_stack.bpf.h"
+#include "trampolines.bpf.h"
 
 const volatile __u64 unwind_limit_ns = 2000000000;
 __u32 serving;          /* set while the hold server reads requests */

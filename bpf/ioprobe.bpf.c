@@ -7,12 +7,12 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-#include "library.h"
-#include "syscalls.h"
-#include "tasks.h"
-#include "mapped.h"
-#include "measure.h"
-#include "hold.h"
-#include "uring.h"
+#include "library.bpf.h"
+#include "syscalls.bpf.h"
+#include "tasks.bpf.h"
+#include "mapped.bpf.h"
+#include "measure.bpf.h"
+#include "hold.bpf.h"
+#include "uring.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

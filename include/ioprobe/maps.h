@@ -23,7 +23,7 @@ struct iop_counters {
 	/* programs of the 32-bit ABIs (i386, x32), whose system calls have other numbers and arguments: not recorded */
 	__u64 compat_programs;
 	__u64 compat_calls;     /* all system calls of these ABIs */
-	__u64 fd_unordered;     /* calls that could not be put in order with a change of their descriptor (bpf/fd_epochs.h) */
+	__u64 fd_unordered;     /* calls that could not be put in order with a change of their descriptor (bpf/fd_epochs.bpf.h) */
 };
 
 /* Map `threads`: the first members of a value, which the agent reads. The others are the BPF programs' own. */

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The counters of the BPF programs (COUNT in bpf/state.h) are changed by atomic instructions only: programs are preempted, and run
-in interrupts inside of others, so that a plain addition would lose counts without a sign. Looks at the compiled objects: behind
+"""The counters of the BPF programs (COUNT in bpf/state.bpf.h) are changed by atomic instructions only: programs are preempted, and
+run in interrupts inside of others, so that a plain addition would lose counts without a sign. Looks at the compiled objects: behind
 each look-up of the map "counters" comes an atomic addition to what was found, and no plain store.
 
 Needs no root. BUILD names the directory of the objects."""

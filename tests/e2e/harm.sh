@@ -34,7 +34,7 @@ same_run shell_pipe sh -c 'seq 1 2000 | sort -n | tail -n 3'
 have python3 && same_run python "$PYTHON" -c 'import json, sys; print(json.dumps({"a": list(range(5))})); sys.exit(9)'
 
 # With a stack per CPU, threads that preempt each other in a program on a uprobe would overwrite each other's variables in the
-# kernel (bpf/kernel_stack.h). The other programs, which the kernel keeps apart, show whether this kernel has such stacks.
+# kernel (bpf/kernel_stack.bpf.h). The other programs, which the kernel keeps apart, show whether this kernel has such stacks.
 private_stacks() {
 	fresh private_stacks >/dev/null
 	record private_stacks -- "$PYTHON" "$TESTS/lib/private_stacks.py"

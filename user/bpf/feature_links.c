@@ -72,7 +72,7 @@ static bool has_member(const struct btf *types, const char *structure, const cha
 	return false;
 }
 
-/* Checks the offsets at which the program finds the cookie and the direction of a call (run_context() in bpf/library.h). */
+/* Checks the offsets at which the program finds the cookie and the direction of a call (run_context() in bpf/library.bpf.h). */
 static bool has_run_context(char *reason, size_t len)
 {
 	const struct btf *types = feature_kernel_types();

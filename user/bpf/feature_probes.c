@@ -192,7 +192,7 @@ static bool probe_attach_cookie(char *reason, size_t len)
 	return has_helper(BPF_FUNC_get_attach_cookie, "bpf_get_attach_cookie", reason, len);
 }
 
-/* With the helper that allows scheduling of a waiting thread (bpf/wait.h). */
+/* With the helper that allows scheduling of a waiting thread (bpf/wait.bpf.h). */
 static bool probe_sleepable_uprobes(char *reason, size_t len)
 {
 	static const struct bpf_insn code[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The object is compiled once for each declaration of the kernel's task work function (bpf/wait.h). The variants differ only in the
- * code of a few functions: maps, programs and variables are the same, so one skeleton serves all.
+ * The object is compiled once for each declaration of the kernel's task work function (bpf/wait.bpf.h). The variants differ only in
+ * the code of a few functions: maps, programs and variables are the same, so one skeleton serves all.
  */
 #include "bpf/skeleton.h"
 

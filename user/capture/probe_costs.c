@@ -2,7 +2,7 @@
  *
  * The measuring process is a fork of the recorder that calls empty functions and makes system calls in batches; the best batch
  * counts, since what disturbs only makes it longer. How much of a call's cost is between its own two time stamps is seen in its
- * records. Parts of it are measured in the same process: calls without a site, and records without a call (bpf/measure.h).
+ * records. Parts of it are measured in the same process: calls without a site, and records without a call (bpf/measure.bpf.h).
  */
 #include "capture/probe_costs.h"
 

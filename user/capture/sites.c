@@ -157,7 +157,7 @@ static struct iop_site_rule rule_of(struct sites *sites, const struct iop_site_a
 	return place->rule;
 }
 
-/* ---- the walk of bpf/sites.h, on the copy of the stack ---- */
+/* ---- the walk of bpf/sites.bpf.h, on the copy of the stack ---- */
 
 enum walk_end { END_WHOLE, END_TRUNCATED, END_UNKNOWN };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Call sites in the agent: answers requests of the BPF programs (bpf/sites.h), in a thread of its own, so that neither the rings
- * nor programs that wait for their probes wait for it. At the end it determines the functions and lines of the addresses.
+ * Call sites in the agent: answers requests of the BPF programs (bpf/sites.bpf.h), in a thread of its own, so that neither the
+ * rings nor programs that wait for their probes wait for it. At the end it determines the functions and lines of the addresses.
  */
 #ifndef IOPROBE_SITES_CAPTURE_H
 #define IOPROBE_SITES_CAPTURE_H
