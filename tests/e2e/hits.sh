@@ -84,3 +84,14 @@ in_vain() {
 }
 in_vain stopped stop
 in_vain hangs hang
+
+# The call that waited in vain never returns.
+left_by_jump() {
+	fresh jumps >/dev/null
+	record jumps -- "$P/direct_hdf5" "$TMP/jumps/data" 1 1 jump
+	verdict "jumps, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$TMP/jumps")")"
+	contract jumps
+	verdict "jumps, gap" "$(grep -q 'HDF5.*a library was used before its probes were in place' "$TMP/jumps/out" ||
+		echo "no gap of HDF5")"
+}
+left_by_jump

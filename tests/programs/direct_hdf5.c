@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * direct_hdf5 DIR PUTS [PARTS [space|stop|hang|fork FILE]]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc
+ * direct_hdf5 DIR PUTS [PARTS [space|stop|hang|jump|fork FILE]]: PUTS calls of nc_put_vara_double, of two values each, on DIR/n.nc
  * (netCDF-4). With PARTS the program then uses HDF5 itself: it writes 3 doubles PARTS times, by selections in memory and in the
  * file, and 10 doubles at once, to the dataset "mine" of DIR/h.h5; and puts two more values into the variable in between.
  *	space	instead it writes 3 doubles by a selection in memory; its first call of HDF5 makes a dataspace, and a system call
@@ -8,11 +8,13 @@
  *	stop	the same, but before that it stops its parent, the recorder, and lets it go on afterwards: its first call of HDF5
  *		waits in vain;
  *	hang	the same, but it stops only the recorder's main thread;
+ *	jump	as hang, but it leaves the call that waits by longjmp, and ends by _exit;
  *	fork	it makes the file DIR/ready, waits for FILE, and has a child use HDF5 as with PARTS, without puts.
  */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <netcdf.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,7 +30,8 @@ static const double values[VALUES];
 static int file, variable;
 static char path[4096];
 
-static bool reads_inside;
+static bool reads_inside, jumps;
+static jmp_buf left;
 static int own_file;
 
 extern void *__libc_malloc(size_t size);
@@ -42,6 +45,8 @@ void *malloc(size_t size)
 		reads_inside = false;
 		if (pread(own_file, &byte, 1, 0) < 0)
 			exit(3);
+		if (jumps)
+			longjmp(left, 1);
 	}
 	return __libc_malloc(size);
 }
@@ -95,11 +100,16 @@ static int use_hdf5(const char *dir, int parts)
 	return failed | (H5Sclose(space) < 0) | (H5Dclose(set) < 0) | (H5Fclose(mine) < 0);
 }
 
+static bool hangs(const char *mode)
+{
+	return !strcmp(mode, "hang") || !strcmp(mode, "jump");
+}
+
 static int recorder_stop(const char *mode, pid_t recorder)
 {
 	if (!strcmp(mode, "stop"))
 		return kill(recorder, SIGSTOP);
-	if (!strcmp(mode, "hang"))
+	if (hangs(mode))
 		return ptrace(PTRACE_SEIZE, recorder, NULL, NULL) || ptrace(PTRACE_INTERRUPT, recorder, NULL, NULL) ||
 		       waitpid(recorder, NULL, __WALL) != recorder;
 	return 0;
@@ -109,7 +119,7 @@ static int recorder_continue(const char *mode, pid_t recorder)
 {
 	if (!strcmp(mode, "stop"))
 		return kill(recorder, SIGCONT);
-	return !strcmp(mode, "hang") && ptrace(PTRACE_DETACH, recorder, NULL, NULL);
+	return hangs(mode) && ptrace(PTRACE_DETACH, recorder, NULL, NULL);
 }
 
 static int use_hdf5_alone(const char *dir, const char *mode)
@@ -129,6 +139,25 @@ static int use_hdf5_alone(const char *dir, const char *mode)
 	failed |= H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, H5S_ALL, H5P_DEFAULT, values) < 0;
 	failed |= recorder_continue(mode, recorder);
 	return failed | (H5Sclose(memory) < 0) | (H5Sclose(space) < 0) | (H5Dclose(set) < 0) | (H5Fclose(mine) < 0);
+}
+
+/* HDF5 is left in the middle of a call and not used again. */
+static int jump_out_of_hdf5(const char *mode)
+{
+	hsize_t dims = VALUES;
+	pid_t recorder = getppid();
+
+	if ((own_file = open("/proc/self/exe", O_RDONLY)) < 0 || H5garbage_collect() < 0 || recorder_stop(mode, recorder))
+		return 4;
+	jumps = reads_inside = true;
+	if (!setjmp(left)) {
+		H5Screate_simple(1, &dims, NULL);
+		return 5;
+	}
+	if (recorder_continue(mode, recorder))
+		return 6;
+	usleep(1500000);        /* the recorder finds the process alive */
+	return 0;
 }
 
 static int fork_to_use_hdf5(const char *dir, const char *go)
@@ -151,6 +180,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	failed = create_netcdf(argv[1]) || put(atoi(argv[2]));
+	if (!failed && argc > 4 && !strcmp(argv[4], "jump"))
+		_exit(jump_out_of_hdf5(argv[4]));
 	if (!failed && argc > 5)
 		failed = fork_to_use_hdf5(argv[1], argv[5]);
 	else if (!failed && argc > 3)

@@ -296,6 +296,8 @@ static void on_notices(struct recorder *r)
 		case HOLD_ENDED:
 			if (notice.id.reason == IOP_HOLD_NEW_CODE)
 				targets_released(r->targets, notice.id.pid_tgid >> 32, notice.time_ns);
+			else if (notice.id.reason == IOP_HOLD_DIRECT && notice.time_ns)
+				targets_waited_in_vain(r->targets, notice.id.pid_tgid >> 32, notice.time_ns);
 			break;
 		case HOLD_SERVER_GONE: recorder_stop(r, "fault", "its hold server was killed: no more probes can be placed"); break;
 		}

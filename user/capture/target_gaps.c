@@ -57,19 +57,28 @@ void target_note_gaps(struct targets *targets, struct target *target, const stru
 		target->unsettled_ns = now_ns;
 }
 
-void target_end_withholding(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns)
+void target_write_direct_gap(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns)
 {
-	uint64_t failed_ns = bpf_side_end_withholding(targets->kernel, target->pid);
 	struct gaps gaps = { 0 };
 
-	target->links.withheld = false;
-	if (failed_ns && (!since_ns || failed_ns < since_ns))
-		since_ns = failed_ns;
-	for (size_t i = 0; i < target->links.n && since_ns; i++)
+	for (size_t i = 0; i < target->links.n; i++)
 		if (target->links.v[i]->library->points[POINTS_DIRECT].n)
 			target_add_gaps(targets, &gaps, target->pid, target->links.v[i]->library,
 					(struct gap){ NULL, UNPROBED_LIBRARY, since_ns, to_ns });
 	gaps_write(&gaps, targets->spool, target->pid, 0);
+	target->direct_gap = true;
+}
+
+void target_end_withholding(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns)
+{
+	uint64_t failed_ns = bpf_side_end_withholding(targets->kernel, target->pid);
+
+	target->links.withheld = false;
+	target->direct_ns = to_ns;
+	if (failed_ns && (!since_ns || failed_ns < since_ns))
+		since_ns = failed_ns;
+	if (since_ns)
+		target_write_direct_gap(targets, target, since_ns, to_ns);
 }
 
 void target_settle_gaps(struct targets *targets, struct target *target, uint64_t ran_ns)

@@ -249,6 +249,8 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	target->mpi = false;
 	target->new_program = true;
 	target->ran = false;
+	target->direct_ns = 0;
+	target->direct_gap = false;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	target_settle_gaps(targets, target, 0);
@@ -283,6 +285,17 @@ void targets_place_withheld(struct targets *targets, pid_t pid)
 	HASH_FIND_INT(targets->all, &pid, target);
 	if (target)
 		place_withheld(targets, target, 0);
+}
+
+void targets_waited_in_vain(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
+{
+	struct target *target;
+
+	HASH_FIND_INT(targets->all, &pid, target);
+	if (target && target->links.withheld)
+		place_withheld(targets, target, gave_up_ns);
+	else if (target && !target->direct_gap && gave_up_ns < target->direct_ns)
+		target_write_direct_gap(targets, target, gave_up_ns, target->direct_ns);
 }
 
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)

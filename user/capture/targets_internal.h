@@ -26,6 +26,8 @@ struct target {
 	uint64_t scanned_ns;            /* what was mapped before has been inspected */
 	bool ran;                       /* it was released since it executed its program, or not held */
 	uint64_t postponed_ns;          /* since when it runs without probes on streams, 0: it does not */
+	uint64_t direct_ns;             /* since when probes for its own calls of a layer are there, or not needed; 0: not yet */
+	bool direct_gap;                /* they were late, which was noted */
 	UT_hash_handle hh;
 };
 
@@ -79,6 +81,7 @@ void target_note_gaps(struct targets *targets, struct target *target, const stru
 /* Probes for the process' own calls of a layer are not withheld any more: they are in place, or it has ended. Writes the gap since
  * the process waited for them in vain, or since since_ns, if that is not 0 and earlier. */
 void target_end_withholding(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns);
+void target_write_direct_gap(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns);
 /* ran_ns: since when the process has run code that was not inspected, UINT64_MAX: it has not. */
 void target_settle_gaps(struct targets *targets, struct target *target, uint64_t ran_ns);
 
