@@ -8,9 +8,9 @@
  *	H5Literate over a calls H5Literate_by_name with the id that it passes, which opens "data": 2 H5Dread (80, 160);
  *	H5Literate over "one" of a, whose function does nothing, then over "two" of b, no id made between: 1 H5Dread in b that
  *	  may be of either (of unknown size);
- *	both files are closed, a is opened again: 3 H5Aread: of "none", without elements, after H5Sget_simple_extent_dims alone,
+ *	both files are closed, a is opened again: 4 H5Aread: of "none", without elements, after H5Sget_simple_extent_dims alone,
  *	  and of "unit" (4 characters) after H5Sget_simple_extent_ndims alone (of unknown size: without dimensions it is a
- *	  scalar, or has no element), and after H5Sget_simple_extent_npoints (4).
+ *	  scalar, or has no element), of both after H5Sget_simple_extent_type (4 and 0).
  *
  * hdf5_iterated DIR types: H5Literate over a alone. Then a type is opened in b and gets an attribute "note": 1 H5Awrite (8), which
  * is not in a.
@@ -126,7 +126,7 @@ static void read_either(hid_t a, hid_t b)
 	good(H5Gclose(two), "H5Gclose");
 }
 
-enum question { ELEMENTS, RANK, DIMENSIONS };
+enum question { CLASS, RANK, DIMENSIONS };
 
 static void read_attribute(hid_t file, const char *name, enum question question)
 {
@@ -136,8 +136,8 @@ static void read_attribute(hid_t file, const char *name, enum question question)
 	char value[16];
 
 	must(H5Tget_size(type) == 4, "H5Tget_size");
-	if (question == ELEMENTS)
-		must(H5Sget_simple_extent_npoints(space) == 1, "H5Sget_simple_extent_npoints");
+	if (question == CLASS)
+		must(H5Sget_simple_extent_type(space) != H5S_SIMPLE, "H5Sget_simple_extent_type");
 	else if (question == RANK)
 		must(H5Sget_simple_extent_ndims(space) == 0, "H5Sget_simple_extent_ndims");
 	else
@@ -161,7 +161,8 @@ static void ids(const char *dir)
 	a = valid(H5Fopen(IN_DIR(dir, "a.h5"), H5F_ACC_RDONLY, H5P_DEFAULT), "H5Fopen");
 	read_attribute(a, "none", DIMENSIONS);
 	read_attribute(a, "unit", RANK);
-	read_attribute(a, "unit", ELEMENTS);
+	read_attribute(a, "unit", CLASS);
+	read_attribute(a, "none", CLASS);
 	good(H5Fclose(a), "H5Fclose");
 }
 

@@ -281,6 +281,10 @@ static int note_value(struct replay *r, struct thread *thread, struct frame *f)
 	case RESULT_EXTENT:
 		set_extent(thread, sized, -1, f->ret);
 		break;
+	case RESULT_CLASS:
+		if (f->ret == CLASS_SCALAR || f->ret == CLASS_NULL)
+			set_extent(thread, sized, 0, f->ret == CLASS_SCALAR);
+		break;
 	default:        /* H5S_MAX_RANK is 32; without dimensions it is a scalar, or has no element */
 		set_extent(thread, sized, f->ret, dims.p && f->ret && f->ret <= IOP_ARRAY_MAX ? array_product(&dims, f->ret, 1) :
 												sized->extent);
@@ -338,8 +342,9 @@ int space_learn(struct replay *r, struct thread *thread, struct frame *f)
 		if (f->object)
 			f->object->references = f->ret - 1;
 		return 0;
-	case RESULT_SIZE:
 	case RESULT_CLASS:
+		return frame_info(r, f)->arg[ROLE_SPACE] >= 0 ? note_value(r, thread, f) : type_told(r, thread, f);
+	case RESULT_SIZE:
 	case RESULT_VARIABLE:
 		return type_told(r, thread, f);
 	case RESULT_SELECTED:
