@@ -164,11 +164,11 @@ static __always_inline void set_site_of_library_call(struct pt_regs *ctx, struct
 
 enum inner_verdict { INNER_RECORDED, INNER_SKIPPED, INNER_BEGINS };
 
-/* Decides how a call is recorded whose row depends on the call that it is made in (enum iop_inner). Inside a call of the layer
- * above, whose variables are in this layer, it is skipped, recorded at its entry only (then t->inner is set), or recorded. Where
- * every call has a return probe none is skipped: an unwinder needs the return address. A separate function, because the verifier
- * would follow the rest of an entry once for each outcome. It returns 64 bits: clang 19 makes its result that of the program where
- * it is 1, and the verifier must know all bits of that. */
+/* Decides how to record a call whose row depends on its caller (enum iop_inner). Inside a call of the layer above (netCDF, for
+ * HDF5) it is skipped, recorded at its entry only (sets t->inner), or recorded. Where every call has a return probe nothing is
+ * skipped: an unwinder needs the return address. A separate function: inline, the verifier would follow the rest of the entry
+ * once for each outcome. Returns 64 bits: clang 19 reuses the result 1 as that of the program, and the verifier must know all
+ * its bits. */
 __noinline u64 judge_inner(struct thread *t, u32 id)
 {
 	struct iop_desc *desc = bpf_map_lookup_elem(&descriptors, &id), *outer = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Maps and variables that more than one file uses. What the agent reads or writes of them is in include/ioprobe.
+ * Maps and variables that more than one file uses. The types that the agent shares are in include/ioprobe.
  */
 #ifndef IOPROBE_BPF_MAPS_H
 #define IOPROBE_BPF_MAPS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Parts of a call's cost, for the recorder's measuring process (user/capture/probe_costs.c), which runs this program itself: no
- * program that is recorded pays for it.
+ * Measures parts of a call's cost. The recorder's measuring process (user/capture/probe_costs.c) runs this BPF program itself:
+ * recorded processes do not pay for it.
  */
 #ifndef IOPROBE_BPF_MEASURE_H
 #define IOPROBE_BPF_MEASURE_H
@@ -9,7 +9,7 @@
 #include "call_site.bpf.h"
 #include "calls.bpf.h"
 
-/* As the entry of a call leaves them whose pointers point to memory with zeros, and whose other arguments are 1. */
+/* Fills the arguments as a call's entry would: pointers point to zeros, the others are 1. */
 __noinline int measured_arguments(struct frame *f, const struct iop_desc *desc, u64 memory)
 {
 	if (!f || !desc)
@@ -26,9 +26,9 @@ __noinline int measured_arguments(struct frame *f, const struct iop_desc *desc, 
 	return 0;
 }
 
-/* With a depth, by which the recorder tells it from the calls that it times; so it is no outermost call, with which other records
- * may come. What a pointer points to at the return has taken the pointer's place the time before. A separate function: the verifier
- * checks it once. */
+/* Sends the record with a depth, so that the recorder can tell it from timed calls, and no records of an outermost call come
+ * with it. Output arguments hold the values read by the previous return: their pointers are restored first. A separate function:
+ * the verifier checks it once. */
 __noinline int send_measured(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 memory)
 {
 	if (!t || !f || !desc)

@@ -123,8 +123,8 @@ __noinline bool frame_would_be_lost(struct thread *t, u64 sp)
 	return false;
 }
 
-/* Returns whether a call with this stack pointer may have a return probe. Without the choice (returns_optional) it always has
- * one. */
+/* Returns whether a call with this stack pointer may have a return probe: never in an entry-only process, always where a program
+ * cannot decline one (!returns_optional). */
 static __always_inline bool return_is_observed(struct thread *t, u64 sp)
 {
 	enum stack_kind stack;

@@ -307,8 +307,8 @@ int process_exec_2(u64 *ctx)
 	return exec_process((void *)ctx[2], ctx[1]);
 }
 
-/* The kernel decrements the count of live threads before it comes here, so two that end at once both find zero: the first one
- * reports. The leader's state exists as long as any of its threads: it is not reaped before. */
+/* The kernel decrements the count of live threads before this tracepoint, so two threads that end at once may both read zero: the
+ * first one reports the end. The leader's state outlives the other threads: the leader is not reaped before they have ended. */
 static __always_inline bool is_last_thread(struct task_struct *task, struct thread *t)
 {
 	struct thread *leader;

@@ -115,7 +115,7 @@ struct thread {
 	u32 depth;
 	u32 process;            /* slot in processes; 0: none was free */
 	u32 table; /* slot in processes of a descriptor table other than the process' (tables.bpf.h); 0: it uses that one */
-	u32 held_site;          /* of the collective call in held: here is room */
+	u32 held_site;          /* site of the collective call in held; placed here to fill the padding */
 	u64 files;              /* kernel address of its descriptor table; 0: not yet read */
 	u32 group_ended;        /* for a leader: one of the process' last threads has reported the end of the process */
 	u32 ended;              /* its end was reported */

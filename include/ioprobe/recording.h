@@ -44,13 +44,13 @@ struct iop_target {
 	__u32 process;                  /* its slot, once it has one */
 };
 
-/* What the measuring process asks of the program measure_record by its context, four 64-bit words: this, and with
- * IOP_MEASURE_RECORDS a descriptor's number, how many records (up to IOP_MEASURE_MAX), a readable address for pointer arguments. */
+/* Operations of the BPF program measure_record. Its context is four 64-bit words: the operation; with IOP_MEASURE_RECORDS a
+ * descriptor's number, the number of records (up to IOP_MEASURE_MAX), and a readable address for pointer arguments. */
 enum iop_measure {
 	IOP_MEASURE_RECORDS,            /* send records of returning calls: returns the nanoseconds that it took, 0: not measured */
 	IOP_MEASURE_HIDE_SITES,         /* no site is looked for: returns the image of its code, 0 if there are no sites */
 	IOP_MEASURE_SHOW_SITES,         /* its calls have sites again: the second word is what the former returned */
-	IOP_MEASURE_SITE_FOUND,         /* returns whether its last call's site was found to its end */
+	IOP_MEASURE_SITE_FOUND,         /* returns whether the walk for its last call's site was complete */
 };
 #define IOP_MEASURE_MAX 64
 #define IOP_MEASURE_WORDS 4

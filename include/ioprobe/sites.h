@@ -59,7 +59,7 @@ struct iop_site_ask {
 _Static_assert(sizeof(struct iop_site_rule) == 16, "iop_site_rule");
 _Static_assert(sizeof(struct iop_site_ask) == 88, "iop_site_ask");
 
-/* Where a CPython interpreter keeps what its threads run: the address of _PyRuntime in a process, and offsets in bytes, which
+/* Layout of a CPython interpreter, to find its threads' frames: the address of _PyRuntime in a process, and offsets in bytes, which
  * user/symbol/python.c takes from a table by version, or from the interpreter itself. */
 #define IOP_PYTHON_WINDOW 80            /* of a frame, and of a code object from its first used member on: what is read at once */
 #define IOP_PYTHON_DIRECT 0xffff

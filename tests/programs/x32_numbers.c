@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * x32_numbers FILE: 10 writes of 8 bytes to FILE, each after a write of 8 bytes by the number that system calls of the x32 ABI
- * have. Where the kernel has that ABI these write too.
+ * x32_numbers FILE: 10 times a write of 8 bytes to FILE with the x32 number, which fails with ENOSYS where the kernel lacks that
+ * ABI, then one with the x86-64 number.
  */
 #include "golden.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A hash table without memory loses the element, not the process, and is as it was before.
+ * Without memory an insertion fails: the table is unchanged and the process continues.
  */
 #include <setjmp.h>
 #include <stdarg.h>

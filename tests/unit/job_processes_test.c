@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Who belongs to a batch job: by environment and by cgroup; processes are our own children.
+ * Finds a job's processes by environment and by cgroup; children of the test stand in for them.
  */
 #include <setjmp.h>
 #include <signal.h>

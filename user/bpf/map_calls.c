@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A real-time priority for as long as one call on a BPF map takes. Without the right to it the priority stays as it is, and the
- * kernel counts what it skips.
+ * Gives the thread a real-time priority for one call on a BPF map. Without the privilege the priority is unchanged; the kernel
+ * counts the runs that it skips.
  */
 #include "bpf/map_calls.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * The agent's reads and changes of BPF maps while programs are recorded. During each the kernel skips the programs of perf events
- * on that CPU (bpf_disable_instrumentation in kernel/bpf/syscall.c), for other tasks too if the agent loses the CPU in it. Where
- * system calls are recorded by perf events, the thread has a real-time priority meanwhile, so that it does not.
+ * How the agent reads and changes BPF maps while programs are recorded. During such a call the kernel skips the programs of perf
+ * events on that CPU (bpf_disable_instrumentation), also for other tasks if the agent is preempted in it. So where system calls are
+ * recorded by perf events, the thread has a real-time priority during the call.
  */
 #ifndef IOPROBE_MAP_CALLS_H
 #define IOPROBE_MAP_CALLS_H

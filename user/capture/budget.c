@@ -78,7 +78,8 @@ static uint64_t made_bytes(const struct table_row *row)
 	}
 }
 
-/* What some calls have and others do not. A library's result does not tell whether it has failed: 64 bytes suffice for it. */
+/* Attributes that only some calls have. A library's result does not show whether the call failed: call_bytes() has room for
+ * that. */
 static uint64_t budget_attribute_bytes(const struct iop_rec_call *rec, const struct table_row *row)
 {
 	bool failed = row && row->syscall_nr >= 0 && rec->ret < 0;

@@ -216,8 +216,8 @@ struct library *libraries_get_file(struct libraries *libraries, const char *path
 	return library;
 }
 
-/* Devices and other files that are not regular have no functions to probe. A file that is no longer mapped may be mapped again: it
- * is not remembered. */
+/* Returns NULL for a file that is no longer mapped; it is not remembered, since it may be mapped again. Devices and other files
+ * that are not regular have no functions to probe. */
 struct library *libraries_get(struct libraries *libraries, const struct proc_module *module)
 {
 	struct library *library = find_library(libraries, module->dev, module->ino);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Numbers for kernel objects. The BPF programs identify io_uring's requests, rings and registered files by address. A spool belongs
- * to the user, and kernel addresses must not be disclosed, so each address is replaced before it is written by a number of the
+ * to the user, and kernel addresses must not be disclosed, so before it is written, each address is replaced by a number of the
  * recording: 1, 2, 3, … in order of first appearance.
  */
 #ifndef IOPROBE_OBJECT_NUMBERS_H

@@ -63,7 +63,7 @@ struct measured {
 		uint64_t begin_ns;      /* calls that began before were not timed; 0: none yet */
 		uint64_t total_ns, siteless_ns;
 		uint64_t record_ns;     /* 0: unknown */
-		bool site_found;        /* to its end, with every call that was timed */
+		bool site_found;        /* the site was complete in every timed call */
 	} calls[MAX_KINDS + 3];
 	uint64_t memory[512] __attribute__((aligned(4096)));    /* that pointer arguments point to */
 };
@@ -200,9 +200,9 @@ static uint64_t lesser_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Calls without and with a site in turn: what changes meanwhile changes both. Where these calls come from is asked for with single
- * calls before, and not with every call of the first batches. Volatile: the compiler must not copy the call of a batch for each
- * kind of batch, which would have a site of its own. */
+/* Times calls without and with a site alternately, so that a disturbance affects both. Single calls before them request the site's
+ * rules, so that no timed call does. volatile: the compiler must not duplicate the call of time_batch; each copy would have a site
+ * of its own. */
 static __attribute__((noinline)) void time_kind(const struct probe_costs *c, const struct kind *kind, int *tries,
 						volatile struct measured_call *best)
 {
@@ -413,8 +413,8 @@ static void add_duration(const struct probe_costs *c, struct kind *kind, const s
 		kind->inside[kind->n++] = ns < UINT32_MAX ? ns : UINT32_MAX;
 }
 
-/* The calls of one kind come together, in the order of the kinds; the nested ones in two records, which are not needed, as are
- * those that were sent without a call, which have a depth, too. */
+/* The calls of one kind arrive together, in the order of the kinds. Not needed: the two records of a nested call, and records sent
+ * without a call (they have a depth). */
 bool probe_costs_take(struct probe_costs *c, const struct iop_rec *rec)
 {
 	const struct iop_rec_call *call = (const void *)rec;
@@ -464,8 +464,8 @@ static void note_layer(const struct probe_costs *c, struct note *note, size_t la
 		  (unsigned long long)(inside < total_ns ? inside : total_ns), c->set->layers[layer].name);
 }
 
-/* Only what was measured. Without call sites a call has no such part; with them it is measured if its site was found: a call that
- * asks for its site, or waits for the answer, is no measure of others. */
+/* Writes only what was measured. Without call sites the site's part is 0. With them it is measured only if the site was complete in
+ * every timed call: a call that requests its site, or waits for the answer, is not representative. */
 static void note_parts(const struct probe_costs *c, struct note *note, size_t layer, const struct kind *kind)
 {
 	struct measured_call call = c->measured->calls[kind - c->kinds];

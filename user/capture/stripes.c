@@ -38,14 +38,14 @@ struct stripes {
 	pid_t pid;                      /* of the reading process; 0: none yet, -1: it could not be made, or is gone */
 	int socket;
 	struct stripes_seen *seen;
-	struct stripes_queued *first, **end;    /* without an answer; it is the first that is answered next */
+	struct stripes_queued *first, **end;    /* requests without an answer, in the order of the answers */
 	struct stripes_queued *unsent;          /* the first that was not sent, NULL: all were */
 	size_t queued;
 };
 
 static void stripes_begin_process(struct stripes *s);
 
-/* Whether such a file can be met: a process only costs where there is Lustre. */
+/* Returns whether the kernel has Lustre; without it no process is made. */
 static bool stripes_has_lustre(void)
 {
 	FILE *file = fopen("/proc/filesystems", "re");

@@ -88,8 +88,8 @@ static void stripes_read(const struct stripes_request *q, struct stripes_reply *
 	close(fd);
 }
 
-/* What opening the files of other users' processes takes is kept, as far as it was there; not what the program's file gives: it
- * gives that to anybody who starts it. */
+/* Keeps the capabilities that opening other users' files takes, if the process has them; none if they come from the program's file
+ * (AT_SECURE), which gives them to anybody who starts it. */
 static int stripes_keep_rights(void)
 {
 	static const int kept[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH };

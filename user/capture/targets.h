@@ -39,7 +39,8 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
 /* The process waits at the beginning of its own calls of a layer, whose probes were withheld. */
 void targets_place_withheld(struct targets *targets, pid_t pid);
-/* It went on before these probes were in place: a gap, also where the call that waited never returns (longjmp, coroutines). */
+/* The process continued before these probes were in place: writes a gap, also if the call that waited never returns (longjmp,
+ * coroutines). */
 void targets_waited_in_vain(struct targets *targets, pid_t pid, uint64_t gave_up_ns);
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* and will not be held */
 /* The process has been waiting since then: places its probes, with those on demand. Returns the number of the latter. */

@@ -120,7 +120,8 @@ static int run_collect(struct cli *cli)
 	if (!ret && c.token)
 		return print_token(cli, &c, &secret);
 	if (!ret && !geteuid()) {
-		snprintf(err, sizeof(err), "it reads what other hosts send: start it as a user of its own, not as root");
+		snprintf(err, sizeof(err), "cannot run as root, because it receives data from other hosts: "
+			 "start it as a user of its own, not as root");
 		ret = -EPERM;
 	}
 	c.options.directory = cli->operands[0];
@@ -139,7 +140,7 @@ const struct cli_command command_collect = {
 	.description = "Receive over TLS what followers with '--to collect:HOST:PORT' send, and write it to a store per job, "
 		       "DIR/CLUSTER,JOB,UID.db, which 'ioprobe watch' shows and which has the same tables as the store of one "
 		       "recording. An "
-		       "interval is confirmed when it is on disk, and is in the store once, however often it was sent. It runs "
+		       "interval is confirmed when it is on disk, and stored once, however often it was sent. It runs "
 		       "until it is interrupted. Run it as a user of its own.\n\n"
 		       "A follower proves with a token that it belongs to a job: the service makes it (policy: collect-secret) "
 		       "with the same "
@@ -152,17 +153,18 @@ const struct cli_command command_collect = {
 			{ "certificate", OPT_CERTIFICATE, "FILE", "Use the TLS certificate in FILE (PEM)", NULL },
 			{ "key", OPT_KEY, "FILE", "Use the private key of the certificate in FILE (PEM)", NULL },
 			{ "address", OPT_ADDRESS, "HOST", "Listen on this address only", "all addresses of the host" },
-			{ "port", OPT_PORT, "PORT", "Listen on this TCP port, 0: any that is free; it is printed", "4790" },
+			{ "port", OPT_PORT, "PORT", "Listen on this TCP port; 0: on a free one, which is printed", "4790" },
 			{ "max-connections", OPT_MOST, "N", "Serve at most N followers at a time", "10000" },
 			{ "max-size", OPT_SIZE, "SIZE",
-				"Store nothing more when all stores together have SIZE on disk (" QUANTITY_SIZES
+				"Stop storing when all stores together take SIZE on disk (" QUANTITY_SIZES
 				"), until some are removed",
 				"unlimited" },
 			{ "max-job-size", OPT_JOB_SIZE, "SIZE",
-				"Store nothing more of a job whose store has SIZE on disk", "unlimited" },
+				"Stop storing a job when its store takes SIZE on disk", "unlimited" },
 			{ "metrics", OPT_METRICS, "FILE",
-				"Write its own metrics to FILE every second, for node_exporter's textfile collector", NULL },
-			{ "token", OPT_TOKEN, "CLUSTER/JOB/UID", "Print the token of a job, and end", NULL },
+				"Write the collector's metrics to FILE every second, for node_exporter's textfile collector",
+				NULL },
+			{ "token", OPT_TOKEN, "CLUSTER/JOB/UID", "Print the token of a job, and exit", NULL },
 			{ 0 } },
 	.operand = "DIR",
 	.run = run_collect,

@@ -98,7 +98,7 @@ const struct cli_command command_diff = {
 	.summary = "Compare two recorded runs: layers, files and findings",
 	.usage = (const char *const[]){ "ARCHIVE ARCHIVE", NULL },
 	.description = "Compare two recorded runs: calls, bytes and times of each layer and data file, findings that are gone and "
-		       "new. Files pair by name, without their directory.\n\n"
+		       "new. Files are matched by name, without directory.\n\n"
 		       "Times differ between two runs of the same program, too: a change of time alone says little.",
 	.operand = "DIR",
 	.run = run_diff,

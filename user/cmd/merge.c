@@ -50,7 +50,7 @@ const struct cli_command command_merge = {
 		"nodes, one definition of each shared file. Events are linked, not rewritten.\n\n"
 		"Under sudo it runs as the calling user; root merges only archives that belong to root.",
 	.options = (const struct cli_option[]){
-		{ "output", 'o', "DIR", "Write the archive to DIR/traces.otf2; DIR must not exist, or be empty", NULL },
+		{ "output", 'o', "DIR", "Write the archive to DIR/traces.otf2; DIR must be empty, or not exist", NULL },
 		{ "json", OPT_JSON, NULL, "Print a summary of the merge as JSON", NULL },
 		{ "same-job", OPT_SAME_JOB, NULL,
 		  "Merge the archives even if they do not name the same job", NULL },

@@ -27,12 +27,13 @@ const struct cli_option record_options[] = {
 	{ NULL, 0, NULL, "What to record, one of these or a program", NULL },
 	{ "pid", 'p', "PID[,PID...]", "Record running processes, their threads and descendants, until they end or ^C", NULL },
 	{ "job", 'j', "JOBID",
-	  "Record a SLURM job that runs on this node, with the steps that it starts later, until it had no process for 30 s or ^C",
+	  "Record a SLURM job that runs on this node, with the steps that it starts later, until it has had no process for 30 s, "
+	  "or ^C",
 	  NULL },
 	{ "node", OPT_NODE, "NAME",
 	  "With --job: record only the processes of SLURM's node NAME; for tests in which several nodes share one kernel", NULL },
 	{ "env-from", OPT_ENV_FROM, "PID",
-	  "With a program: run it in the environment with which this process of yours was started (PATH, LD_LIBRARY_PATH, "
+	  "With a program: run it with the environment of your process PID (PATH, LD_LIBRARY_PATH, "
 	  "modules)", "ioprobe's own, which sudo has reduced" },
 
 	{ NULL, 0, NULL, "Output", NULL },
@@ -48,8 +49,8 @@ const struct cli_option record_options[] = {
 	{ "all-files", OPT_ALL_FILES, NULL, "List files of the system (/proc, /sys, /etc) and libraries in the summary's text, too",
 		NULL },
 	{ "json", OPT_JSON, "[FILE]",
-	  "Write the summary as JSON to FILE; without FILE, print it on stdout instead of the text (refused with a launched "
-	  "program, whose stdout it would be)", NULL },
+	  "Write the summary as JSON to FILE; without FILE, print it on stdout instead of the text (not with a launched "
+	  "program, which uses the same stdout)", NULL },
 	{ "keep-spool", OPT_KEEP_SPOOL, NULL, "Keep the records as they were captured, in DIR/spool", NULL },
 
 	{ NULL, 0, NULL, "While it runs: see 'ioprobe stream'", NULL },
@@ -68,7 +69,7 @@ const struct cli_option record_options[] = {
 	  "Stop before records and archive together exceed SIZE: bytes, KiB, MiB, GiB, TiB", "no limit" },
 	{ "min-free", OPT_MIN_FREE, "SIZE",
 	  "Stop before the output's file system has less than SIZE free, the archive included", "no limit" },
-	{ "max-rate", OPT_MAX_RATE, "N", "Stop when more than N calls per second are recorded for a second", "no limit" },
+	{ "max-rate", OPT_MAX_RATE, "N", "Stop when more than N calls are recorded within one second", "no limit" },
 
 	{ NULL, 0, NULL, "Record less; what is excluded is counted", NULL },
 	{ "layers", OPT_LAYERS, "LIST",
@@ -80,12 +81,12 @@ const struct cli_option record_options[] = {
 	{ "fd-kinds", OPT_FD_KINDS, "LIST",
 	  "Record system calls only on these kinds of descriptors: regular, directory, pipe, socket, char, block, other", "all" },
 	{ "min-duration", OPT_MIN_DURATION, "TIME",
-	  "Do not record reads and writes without recorded calls inside that are shorter than TIME (10us, 1ms)", "record all" },
+	  "Do not record reads and writes that take less than TIME (10us, 1ms) and contain no recorded call", "record all" },
 	{ "min-bytes", OPT_MIN_BYTES, "SIZE",
-	  "Do not record reads and writes without recorded calls inside that are known to move less than SIZE (4096, 64KiB)",
+	  "Do not record reads and writes that are known to move less than SIZE (4096, 64KiB) and contain no recorded call",
 	  "record all" },
 	{ "stream-calls", OPT_STREAM_CALLS, "record|count",
-	  "Record, or only count, reads and writes of ISO C streams without recorded calls inside", "record" },
+	  "Record, or only count, reads and writes of ISO C streams that contain no recorded call", "record" },
 
 	{ NULL, 0, NULL, "Record more", NULL },
 	{ "probes", OPT_PROBES, "FILE", "Add a probe table; may be repeated", NULL },
@@ -114,10 +115,10 @@ const struct cli_option record_options[] = {
 	  "Let one link serve a library that more than 8 recorded processes share; it puts breakpoints into programs that are not "
 	  "recorded, too", "yes" },
 	{ "lazy-streams", OPT_LAZY_STREAMS, NULL,
-	  "Place probes on ISO C streams only when a process has lived 10 ms; a shorter-lived one has none, which is reported. "
+	  "Place probes on ISO C streams only in processes that have lived 10 ms; the others are reported. "
 	  "For programs that start many others", NULL },
 	{ "force", OPT_FORCE, NULL,
-	  "Record although 8 recordings have BPF programs attached on this node, each of which costs every process 0.1 us per "
+	  "Record even if 8 recordings have BPF programs attached on this node; each costs every process 0.1 us per "
 	  "system call", NULL },
 	{ 0 }
 };

@@ -187,8 +187,8 @@ const struct cli_command command_report = {
 			  "Append to the text: calls per file and layer, handles of a thread, the stacks of two ranks during a "
 			  "collective call, and that call's system calls by node (JSON and HTML always have them)",
 			  NULL },
-			{ "explain", OPT_EXPLAIN, "CODE", "Explain a finding; CODE may be list, all or thresholds", NULL },
-			{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path fits this shell pattern", NULL },
+			{ "explain", OPT_EXPLAIN, "CODE", "Explain a finding; CODE may also be list, all or thresholds", NULL },
+			{ "file", OPT_FILE, "PATTERN", "Judge only data files whose path matches this shell pattern", NULL },
 			{ "rank", OPT_RANK, "N", "Judge only calls of this MPI rank", NULL },
 			{ "from", OPT_FROM, "TIME",
 			  "Judge only calls that begin at this time or later, in seconds from the start of the trace",

@@ -100,9 +100,8 @@ const struct cli_command command_symbolize = {
 		"rewrite the archive in DIR with them. It needs the records (record --keep-spool), but neither the process nor "
 		"its executable: a debug file with the same build-id is enough. Debug files are looked for below the directory of "
 		"--debug-dir (.build-id/ab/cdef.debug, or by the program's name), /usr/lib/debug, and beside the program; with "
-		"--debuginfod servers are asked for the others, and what they send is cached as debuginfod-find(1) describes. As "
-		"root it runs with the rights of the user that DIR belongs to. The summary is printed, and on stderr the places "
-		"that were not found.",
+		"--debuginfod the others are requested from servers and cached as debuginfod-find(1) describes. As root it runs "
+		"with the rights of the user that DIR belongs to. Prints the summary; places that were not found go to stderr.",
 	.options =
 		(const struct cli_option[]){ { "debug-dir", OPT_DEBUG_DIR, "DIR",
 					       "Look for debug files in DIR, then in /usr/lib/debug and beside the program", NULL },

@@ -26,8 +26,8 @@ int code_file_open(struct code_file *file, const char *path);
 /* By the name that a process sees: links are resolved below that process's root. */
 int code_file_open_in_root(struct code_file *file, pid_t pid, const char *path);
 
-/* The inode that a process has mapped from start to end (/proc/PID/map_files, proc(5)), independent of names. -EPERM without
- * CAP_SYS_ADMIN and CAP_CHECKPOINT_RESTORE, -ENOENT if no mapping has these bounds any more. */
+/* Opens the file that a process has mapped from start to end (/proc/PID/map_files, proc(5)), whatever its name. Returns -EPERM
+ * if the caller has neither CAP_SYS_ADMIN nor CAP_CHECKPOINT_RESTORE, -ENOENT if no mapping has these bounds any more. */
 int code_file_open_mapped(struct code_file *file, pid_t pid, uint64_t start, uint64_t end);
 
 void code_file_close(struct code_file *file);

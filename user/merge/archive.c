@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Writes the anchor and the global definitions of the merged archive. What the nodes have is written from their own tables, node by
+ * Writes the anchor and the global definitions of the merged archive. The nodes' definitions come from their own tables, node by
  * node: a ref that is the next free one is new, a smaller one was defined by an earlier node.
  */
 #include "merge/archive.h"

@@ -206,7 +206,7 @@ static void replace_text(char **text, char *with)
 	*text = with;
 }
 
-/* A file that could not be read as long as needed. */
+/* Notes why a file's symbols or unwind tables could not be read. */
 static void read_failure(struct site_module_info *module, const struct iop_rec_text *rec)
 {
 	char *no_symbols = sites_copy_text(rec, "unreadable"), *no_callers = sites_copy_text(rec, "no_callers");

@@ -240,7 +240,7 @@ static void mark_ends(struct call_sites *sites)
 	}
 }
 
-/* Why files could not be read, of the first ones: without a parser process it is all of them. */
+/* Reports why files could not be read, for the first FAILURES_SHOWN of them: without a parser process all fail. */
 static int digest_failures(const struct call_sites *sites, struct model *model)
 {
 	size_t n = 0;

@@ -91,11 +91,11 @@ static void metrics_file_print_streams(FILE *out, const char *node, const struct
 	fprintf(out, "ioprobe_service_stream_lag_seconds_sum{node=\"%s\"} %.9g\n", node, c->stream_lag_ns / 1e9);
 	metrics_file_value(out, "stream_lag_seconds_count", node, "", c->stream_intervals);
 	metrics_file_metric(out, "stream_missed_intervals_total", "counter",
-			    "Intervals that an output of these streams did not get because it had failed, as far as their "
-			    "followers reported.");
+			    "Intervals that a failed output of these streams did not get, as reported by their followers.");
 	metrics_file_value(out, "stream_missed_intervals_total", node, "", c->stream_missed);
 	metrics_file_metric(out, "streams_failed_total", "counter",
-			    "Streams that ended with an error, or that a signal ended: what they missed is not known in full.");
+			    "Streams whose follower ended with an error or by a signal; the intervals that they missed are not all "
+			    "counted.");
 	metrics_file_value(out, "streams_failed_total", node, "", c->streams_failed);
 }
 

@@ -15,7 +15,7 @@ struct service_counts {
 	uint64_t accepted, refused, declined; /* requests to record; declined: by the policy's rules */
 	uint64_t done, empty, failed; /* recordings that have ended */
 	uint64_t records, lost, record_bytes; /* of these */
-	uint64_t streams_failed; /* their followers have reported the reason in the recorder's messages, or were killed */
+	uint64_t streams_failed; /* their followers ended with an error or were killed */
 	uint64_t stream_intervals, stream_lag_ns, stream_missed; /* of their streams, as their followers have reported */
 	bool changed; /* since the file was written */
 };

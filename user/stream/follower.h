@@ -45,8 +45,8 @@ bool follower_events(const char *text, struct live_options *options);
  * or -errno. */
 int follower_start(struct follower *follower, const struct follower_options *options, const struct output *out);
 
-/* What it has reported so far, at most what can be true: the process belongs to its user, who can write any numbers. Returns false
- * if that is not known. */
+/* Reads what the follower has reported so far, limited to possible values: the process belongs to its user, who can write any
+ * numbers. Returns false if there is no report. */
 bool follower_report(const struct follower *follower, struct live_report *report);
 
 /* Waits for its end, at most wait_ms. Returns 0, -ETIMEDOUT: it continues on its own, or -EIO: it failed and has reported the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * From which iteration an id of unknown origin came. The end of an iteration is not recorded (its function has no return probe),
- * but HDF5 numbers the ids of a kind in the order in which they are made, and an iteration makes the one that it passes before it
- * calls the program's function: that id lies between the last one that was made before the iteration and the first one made after
- * it began. Iterations between the same two ids cannot be told apart.
+ * Finds the iteration that passed an id of unknown origin. The end of an iteration is not recorded (its function has no return
+ * probe), but HDF5 numbers the ids of a kind in the order in which they are made, and an iteration makes its id before it calls the
+ * program's function. So that id lies between the last id made before the iteration and the first one made after it began.
+ * Iterations between the same two ids cannot be told apart.
  */
 #include "replay/sizes/iterations.h"
 
@@ -23,7 +23,7 @@
 /* The iterations that began between two consecutive ids of recorded calls. */
 struct span {
 	uint64_t after, before;         /* these ids; 0: none was made since */
-	uint64_t number;                /* of the only iteration, 0 several */
+	uint64_t number;                /* number of the only iteration; 0: several */
 	bool taken;                     /* the only iteration has passed its id already */
 	struct iterated of;
 };
@@ -127,7 +127,7 @@ static int span_set(struct span *span, uint64_t number, struct object *file, con
 	return inner && !span->of.inner ? -ENOMEM : 0;
 }
 
-/* Another iteration begins in a span: what they do not have in common is unknown. */
+/* Another iteration begins in the span: keeps what both have in common. */
 static void span_join(struct span *span, const struct object *file, const char *inner)
 {
 	span->number = 0;
@@ -175,7 +175,7 @@ static struct span *span_find(struct iterations *all, int kind, uint64_t id)
 	return span && (!span->before || id < span->before) ? span : NULL;
 }
 
-/* An iteration passes one id: another one of unknown origin is not its. */
+/* An iteration passes one id only: marks it as found, so that it gets no other. */
 static void iteration_take(struct iterations *all, uint64_t number)
 {
 	for (int kind = 0; number && kind < KINDS; kind++)

@@ -14,10 +14,11 @@ struct iterated { struct object *file; char *inner; };
 int iterations_made(struct thread *thread, uint64_t id);
 /* An iteration over this object begins; inner is consumed. Returns -ENOMEM. */
 int iterations_begun(struct thread *thread, struct object *file, char *inner);
-/* Returns the object over which the iteration went that made an id of unknown origin (what is NULL in it is unknown), or NULL. Sets
- * *known to whether the order of the process' ids says so. */
+/* Returns the object whose iteration made this id of unknown origin (NULL members: unknown), or NULL. Sets *known to whether the
+ * order of the process' ids determines it. */
 const struct iterated *iterations_find(struct thread *thread, uint64_t id, bool *known);
-/* Returns whether a library passes ids of this kind: groups and datasets. Files, types and the like it does not make by itself. */
+/* Returns whether HDF5 passes ids of this kind to callbacks: groups and datasets. It makes no files, types and the like by
+ * itself. */
 bool iterations_pass(uint64_t id);
 void iterations_free(struct process *process);
 

@@ -192,8 +192,8 @@ static uint64_t packed_bytes(const struct members *members)
 	return members ? sum : UNKNOWN;
 }
 
-/* H5Tset_precision: a number keeps its bytes if they have room for the bits. One of up to 8 bytes that uses all its bits already
- * does not change. Returns the bytes; *predefined: it still is as a predefined type. */
+/* H5Tset_precision: a number keeps its size if the bits fit. Returns the size; *predefined remains true only for up to 8 bytes with
+ * all bits in use. */
 static uint64_t precise_bytes(uint64_t bytes, int64_t bits, bool *predefined)
 {
 	bool number = *predefined && bytes != UNKNOWN && bits > 0;

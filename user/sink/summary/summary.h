@@ -26,8 +26,8 @@ const char *summary_scope_name(enum model_scope scope);
 /* A sink that writes nothing: for summary_sink_changes only. */
 int summary_sink_create_counter(struct sink **out_sink);
 
-/* What an interval adds: nothing but numbers. A call's time is that within the interval. longest_ns: of the calls that ended in it,
- * all of their time; open_calls: at its end, the only one that does not add up (and longest_ns, whose maximum is the summary's). */
+/* What an interval adds; numbers only. time_ns: only the part of a call within the interval. longest_ns: full time of the longest
+ * call that ended in it; the summary has the maximum. open_calls: calls open at its end. Neither of these two adds up. */
 struct summary_calls {
 	uint64_t calls, failed, time_ns, system_ns, longest_ns, open_calls;
 	struct summary_sizes sizes;
