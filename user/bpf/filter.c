@@ -148,7 +148,7 @@ static int filter_add_kind(struct filter *filter, const char *name, bool unused,
 		filter->kinds |= 1u << (kinds[i].mode >> 12);
 		return 0;
 	}
-	snprintf(err, err_len, "--fd-kinds: unknown kind '%s'; there are regular directory pipe socket char block other", name);
+	snprintf(err, err_len, "--fd-kinds: unknown kind '%s'; use regular, directory, pipe, socket, char, block or other", name);
 	return -EINVAL;
 }
 

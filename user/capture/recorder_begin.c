@@ -146,7 +146,7 @@ static int open_kernel(struct recorder *r)
 	if (!err)
 		err = targets_create(&r->targets, r->options->set, r->options->filter, r->parsers, r->spool);
 	if (err)
-		return recorder_begin_fail(r, err, "cannot begin");
+		return recorder_begin_fail(r, err, "cannot begin the recording");
 	parse_pool_warm(r->parsers);
 	err = r->kernel ? 0 : load_programs(r);
 	if (err)
@@ -203,7 +203,7 @@ static int begin_spool(struct recorder *r)
 	note_tables(r->spool, r->options->set);
 	spool_writer_flush(r->spool);   /* the budget needs to know the size of the tables */
 	err = budget_create(&r->budget, &r->bounds, r->options->set, r->spool, r->err, r->err_len);
-	return err ? recorder_begin_fail(r, err, "cannot begin") : 0;
+	return err ? recorder_begin_fail(r, err, "cannot begin the recording") : 0;
 }
 
 int recorder_open(struct recorder *r)
@@ -211,7 +211,7 @@ int recorder_open(struct recorder *r)
 	int err = recorder_begin_open_signals(r);
 
 	if (err)
-		return recorder_begin_fail(r, err, "cannot begin");
+		return recorder_begin_fail(r, err, "cannot begin the recording");
 	r->costs = probe_costs_create(r->options->set, r->options->filter, r->options->kernel.call_sites);
 	r->stripes = stripes_create();
 	err = clock_watch_open(&r->clock);

@@ -165,7 +165,7 @@ void cli_print_help(const struct cli_command *command)
 	printf("\nOptions of every command:\n");
 	print_options(cli_global_options, column);
 	putchar('\n');
-	snprintf(text, sizeof(text), "Exit status: 0, 1 (failed), 2 (wrong use)%s%s.", command->statuses ? ", " : "",
+	snprintf(text, sizeof(text), "Exit status: 0, 1 (failed), 2 (usage error)%s%s.", command->statuses ? ", " : "",
 		 command->statuses ? command->statuses : "");
 	print_wrapped(text, 0, 0);
 }

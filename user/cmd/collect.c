@@ -32,7 +32,7 @@ static uint64_t collect_size(struct cli *cli, const char *option, const char *va
 	uint64_t bytes = 0;
 
 	if (!quantity_bytes(value, &bytes) || !bytes)
-		cli_error(cli, "%s %s: a size is expected, such as %s", option, value, QUANTITY_SIZES);
+		cli_error(cli, "%s %s: a size above 0 is expected, such as %s", option, value, QUANTITY_SIZES);
 	return bytes;
 }
 

@@ -174,7 +174,7 @@ static int write_report(const struct record_arguments *a, const struct output *o
 		ret = fwrite(task.text, 1, task.len, stderr) == task.len ? 0 : -errno;
 	free(task.text);
 	if (ret < 0) {
-		snprintf(err, sizeof(err), "the report cannot be written to %s: %s", name ? name : "stderr", strerror(-ret));
+		snprintf(err, sizeof(err), "%s: cannot write the report: %s", name ? name : "stderr", strerror(-ret));
 		ret = record_fail(err);
 	}
 	return ret;

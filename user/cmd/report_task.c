@@ -95,7 +95,7 @@ static int run_here(struct report_task *task, char *err, size_t err_len)
 	int ret = !text ? -ENOMEM : fchdir(task->dir) ? -errno : 0;
 
 	if (ret)
-		snprintf(err, err_len, "%s: cannot read it: %s", task->name, strerror(-ret));
+		snprintf(err, err_len, "%s: cannot read the archive: %s", task->name, strerror(-ret));
 	ret = report_peers->agree(report_peers, ret, err);
 	if (!ret)
 		ret = report_task_make_report(task, text, err, err_len);

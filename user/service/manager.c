@@ -20,7 +20,8 @@ int manager_take_socket(char *err, size_t err_len)
 		return fd;
 	if (n < 0)
 		snprintf(err, err_len,
-			 "cannot take the service manager's socket: LISTEN_FDS in the environment is damaged: start without it");
+			 "cannot take the service manager's socket: LISTEN_FDS or LISTEN_PID in the environment "
+			 "is invalid: unset both");
 	else
 		snprintf(err, err_len,
 			 "cannot take the service manager's socket: it hands over %d, none or not only one that listens for "

@@ -45,7 +45,7 @@ static void turn_on_parts(struct table_set *set, const char *layer)
 
 static int unknown_layer(const struct table_set *set, const char *name, size_t len, char *err, size_t err_len)
 {
-	size_t at = snprintf(err, err_len, "--layers: no layer '%.*s'; there are", (int)len, name);
+	size_t at = snprintf(err, err_len, "--layers: no layer '%.*s'; the layers are", (int)len, name);
 
 	for (size_t i = 0; i < set->nlayers && at < err_len; i++)
 		if (!table_layer_is_internal(set, i) && !set->layers[i].part_of[0])
