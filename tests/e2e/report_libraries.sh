@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # ioprobe report: planted mistakes in HDF5 and netCDF, as in report.sh: a suite of its own, so that each stays within a
 # suite's time limit.
+# alone: which of a program's lines cost most is compared, and a call that another suite delays costs more.
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$(dirname "$0")/../lib/report.sh"
 
