@@ -125,7 +125,7 @@ replaced() {
 	contract replaced
 }
 
-# Nobody may read the program's file but root, and its owner's parser is not root.
+# Only root can read the program's file, and its parser process has the rights of the file's owner.
 unreadable() {
 	local dir
 	dir=$(fresh unreadable)

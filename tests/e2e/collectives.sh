@@ -33,7 +33,7 @@ expect beside "all(v == ['MPI_Allreduce', 'pwrite64', 'MPI_Bcast'] * 5 for v in 
 	"all(b.begin - a.begin > 10000000 for a, b
 		in list(zip(*[[c for c in v if c.name == 'MPI_Allreduce'] for v in $outermost]))[1:])"
 
-# Each comes from a line of the program, also those that were kept until the next I/O call began.
+# Each call has a line of the program as its call site, also a call whose record was sent when the next I/O call began.
 located() {
 	limited 60 otf2-print "$TMP/beside/trace/traces.otf2" | grep -A 1 "^ENTER .*\"$1\"" |
 		grep -o 'SOURCE_CODE_LOCATION; "[^"]*/collectives.c:[0-9]*"' | sort | uniq -c | awk '{ print $1 }'

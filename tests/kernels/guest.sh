@@ -73,7 +73,7 @@ for mode in cancel throw; do
 done
 result in_flight "${in_flight:-same run}"
 
-# 32-bit programs: their system calls are no records, and the summary says so; the 64-bit program before them is recorded
+# 32-bit programs: their system calls are not recorded, and the summary says so; the 64-bit program before them is recorded.
 for abi in i386 x32; do
 	[ -e ./compat_$abi ] || { result $abi 'not built'; continue; }
 	rm -rf /tmp/t /tmp/d; mkdir /tmp/d

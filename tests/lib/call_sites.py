@@ -5,8 +5,8 @@
 # came from there. COUNT is their sum. A call whose callers were not yet known counts for any chain that begins as its own: how many
 # there are depends on how fast the recorder was. Frames outside of SOURCE, which libraries have, are passed over. Exit status 0, or
 # 1 with what differs. COUNT as N*BYTES: writes of that many bytes are counted instead of calls, where a write is more than one
-# call. COUNT as CUT:N: callers may be missing everywhere, because the files were bad; those that are there must be right. OPEN:N:
-# the callers beyond a chain are never known. OF:N: the application's first frame is the first one of SOURCE.
+# call. COUNT as CUT:N: any chain may lack its outer callers, because files are damaged; the callers that it has must be right.
+# OPEN:N: the callers beyond a chain are never known. OF:N: the application's first frame is the first one of SOURCE.
 import json
 import os
 import re

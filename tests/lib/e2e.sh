@@ -18,7 +18,8 @@ ok() { echo "ok $SUITE/$1"; }
 not_ok() { echo "not ok $SUITE/$1: ${*:2}" | tr '\n' ' '; echo; }
 skip() { echo "skip $SUITE/$1: ${*:2}"; }
 have() { command -v "$1" >/dev/null 2>&1; }
-# limited SECONDS COMMAND...: one that is ended by the time limit says so, so that an empty output is not taken for success.
+# limited SECONDS COMMAND...: runs COMMAND with a time limit. A message says when the limit ended it: a check that expects no output
+# then fails.
 limited() {
 	local status
 	timeout -k 5 "$1" "${@:2}"
