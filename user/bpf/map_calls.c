@@ -16,9 +16,12 @@ int map_calls_begin(const struct programs *programs)
 	if (!programs->facts.syscall_events)
 		return -1;
 	policy = sched_getscheduler(0);
-	if (policy == SCHED_FIFO || policy == SCHED_RR || sched_setscheduler(0, SCHED_FIFO, &first))
-		return -1;
-	return policy;
+	switch (policy & ~SCHED_RESET_ON_FORK) {        /* the others have a priority, which could not be restored */
+	case SCHED_OTHER:
+	case SCHED_BATCH:
+	case SCHED_IDLE: return sched_setscheduler(0, SCHED_FIFO | (policy & SCHED_RESET_ON_FORK), &first) ? -1 : policy;
+	default: return -1;
+	}
 }
 
 void map_calls_end(int policy)

@@ -106,7 +106,7 @@ static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *
 	case IOP_REC_SOCKET: return 200 + HANDLE_BYTES + FILE_BYTES;
 	case IOP_REC_DEVICE: return 32;
 	case IOP_REC_CPU: return 64;
-	case IOP_REC_COLLECTIVE: return 120;
+	case IOP_REC_COLLECTIVE: return 120 + SITE_REF_BYTES;
 	case IOP_REC_EXEC: return PROGRAM_BYTES + 2 * rec->len;
 	case IOP_REC_REQUESTS:
 	case IOP_REC_SUBMITTED: return 80 * ((const struct iop_rec_requests *)rec)->n;

@@ -63,7 +63,7 @@ struct measured {
 		uint64_t begin_ns;      /* calls that began before were not timed; 0: none yet */
 		uint64_t total_ns, siteless_ns;
 		uint64_t record_ns;     /* 0: unknown */
-		bool site_found;        /* the site was complete in every timed call */
+		bool site_found;        /* the site was complete in the last call of each timed batch */
 	} calls[MAX_KINDS + 3];
 	uint64_t memory[512] __attribute__((aligned(4096)));    /* that pointer arguments point to */
 };
@@ -465,7 +465,7 @@ static void note_layer(const struct probe_costs *c, struct note *note, size_t la
 }
 
 /* Writes only what was measured. Without call sites the site's part is 0. With them it is measured only if the site was complete in
- * every timed call: a call that requests its site, or waits for the answer, is not representative. */
+ * the last call of each timed batch: a call that requests its site, or waits for the answer, is not representative. */
 static void note_parts(const struct probe_costs *c, struct note *note, size_t layer, const struct kind *kind)
 {
 	struct measured_call call = c->measured->calls[kind - c->kinds];

@@ -244,6 +244,8 @@ static void stripes_send(struct stripes *s)
 {
 	while (s->unsent && send(s->socket, &s->unsent->request, s->unsent->len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		s->unsent = s->unsent->next;
+	if (s->unsent && errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
+		stripes_end_process(s);         /* it has ended */
 }
 
 static void stripes_receive(struct stripes *s, struct spool_writer *spool)
@@ -285,7 +287,7 @@ void stripes_finish(struct stripes *s, struct spool_writer *spool)
 		stripes_step(s, spool);
 	}
 	while (s->first) {
-		stripes_note(spool, &s->first->request.file, ETIMEDOUT, NULL);
+		stripes_note(spool, &s->first->request.file, s->socket < 0 ? ESRCH : ETIMEDOUT, NULL);
 		stripes_drop_first(s);
 	}
 	stripes_end_process(s);
