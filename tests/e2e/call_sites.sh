@@ -138,7 +138,7 @@ stripped() {
 	record stripped --call-sites -- "$dir/data/program" "$dir/data/out" plain
 	functions stripped
 	verdict "stripped, why there are no lines" \
-		"$(grep -q "^without a line: [1-9][0-9]* .* in $dir/data/program.*: no readable debug information" "$dir/out" ||
+		"$(grep -q "^without a line: [1-9][0-9]* .* in $dir/data/program.*: no debug information for them" "$dir/out" ||
 		grep '^without' "$dir/out" || echo none)"
 	dir=$(fresh debuglink)
 	cp "$P/call_sites" "$dir/data/program"

@@ -90,7 +90,7 @@ corrupt_debug() {
 		verdict "debug_$content, recorder" "$([ "$STATUS" = 0 ] || echo "status $STATUS: $(said "$dir")")"
 		functions "debug_$content"
 		verdict "debug_$content, why there are no lines" \
-			"$(grep -q "^without a line: [1-9][0-9]* .* in $dir/data/program.*: no readable debug info" "$dir/out" ||
+			"$(grep -q "^without a line: [1-9][0-9]* .* in $dir/data/program.*: no debug info" "$dir/out" ||
 				grep '^without' "$dir/out" || echo none)"
 		contract "debug_$content"
 	done

@@ -309,7 +309,9 @@ contents_of_stores() {
 	"$PYTHON" - "$D/stores" <<-'END'
 		import glob, hashlib, sqlite3, sys
 		sum = hashlib.sha256()
-		for name in sorted(glob.glob(sys.argv[1] + "/*.db")):
+		names = sorted(glob.glob(sys.argv[1] + "/*.db"))
+		assert names, "no store"
+		for name in names:
 		    sum.update(name.encode())
 		    for line in sqlite3.connect(f"file:{name}?mode=ro", uri=True).iterdump():
 		        sum.update(line.encode("utf-8", "surrogateescape"))

@@ -175,7 +175,9 @@ bool follower_report(const struct follower *f, struct live_report *report)
 		return false;
 	follower_limit(&report->intervals, most);
 	follower_limit(&report->missed, most * f->noutputs);
-	follower_limit(&report->lag_ns, report->intervals * lived_ns);
+	if (__builtin_mul_overflow(report->intervals, lived_ns, &most) || most > INT64_MAX)
+		most = INT64_MAX;
+	follower_limit(&report->lag_ns, most);
 	return true;
 }
 

@@ -345,7 +345,8 @@ static void print_without_lines(FILE *out, const struct summary_sites *s, const 
 	print_printable(out, files[0]);
 	if (nfiles > 1)
 		fprintf(out, " and %s%zu other files", nfiles == sizeof(files) / sizeof(*files) ? "at least " : "", nfiles - 1);
-	fputs(": no readable debug information was found (compile with -g, or install debug packages)\n", out);
+	fputs(": no debug information for them could be read (compile with -g, or install debug packages; notes name other "
+	      "reasons)\n", out);
 }
 
 void summary_sites_text(FILE *out, struct summary_sites *s, const struct model *model)
