@@ -46,7 +46,7 @@ PACKAGE_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null) $(shell $(P
 lazy = $(eval $(1) := $($(1)))$($(1))
 
 CFLAGS ?= -O2 -g
-sanitizers := -fsanitize=address,undefined
+sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 ALL_CFLAGS = -std=gnu11 -Wall -Wextra $(if $(WERROR),-Werror) $(CFLAGS) $(if $(SANITIZE),$(sanitizers) -fno-omit-frame-pointer)
 ALL_CPPFLAGS = -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -Ibuild $(CPPFLAGS)
 ALL_LDFLAGS = $(if $(SANITIZE),$(sanitizers)) $(LDFLAGS)

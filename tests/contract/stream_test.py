@@ -84,8 +84,10 @@ def check_events(spool, work):
 
 
 def traced(call, action):
-    """A follower whose system call does this, see strace(1)."""
-    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e", f"inject={call}:{action}", IOPROBE, "stream"]
+    """A follower whose system call does this, see strace(1). LeakSanitizer cannot attach to a traced process."""
+    options = f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=0"
+    return ["strace", "-f", "-qq", "-o", "/dev/null", "-E", options, "-e", "trace=" + call, "-e", f"inject={call}:{action}",
+            IOPROBE, "stream"]
 
 
 def check_without_locks(spool, work):
