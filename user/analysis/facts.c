@@ -269,10 +269,14 @@ static int facts_gather(struct pass *pass)
 		ret = facts_take(f, pass->collectors.v[i]);
 	if (ret)
 		return ret;
-	qsort(f->io.v, f->io.n, sizeof(*f->io.v), io_order);
-	qsort(f->calls.v, f->calls.n, sizeof(*f->calls.v), call_order);
-	qsort(f->instances.v, f->instances.n, sizeof(*f->instances.v), instance_order);
-	qsort(f->spans.v, f->spans.n, sizeof(*f->spans.v), beside_span_order);
+	if (f->io.n)            /* qsort(3) must not get NULL */
+		qsort(f->io.v, f->io.n, sizeof(*f->io.v), io_order);
+	if (f->calls.n)
+		qsort(f->calls.v, f->calls.n, sizeof(*f->calls.v), call_order);
+	if (f->instances.n)
+		qsort(f->instances.v, f->instances.n, sizeof(*f->instances.v), instance_order);
+	if (f->spans.n)
+		qsort(f->spans.v, f->spans.n, sizeof(*f->spans.v), beside_span_order);
 	f->merged_files = pass->shared.merged;
 	f->dropped_instances = pass->shared.dropped;
 	mark_doubtful(f, pass->handle_user);

@@ -137,7 +137,8 @@ static int finding_more_time(const void *a, const void *b)
 
 static void take_files(struct builder *b, struct finding *f)
 {
-	qsort(b->files.v, b->files.n, sizeof(*b->files.v), finding_more_time);
+	if (b->files.n)
+		qsort(b->files.v, b->files.n, sizeof(*b->files.v), finding_more_time);
 	f->nfiles = b->files.n;
 	for (size_t i = 0; i < b->files.n && i < FINDING_FILES; i++)
 		f->files[i] = b->files.v[i];

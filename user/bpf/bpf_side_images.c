@@ -74,12 +74,13 @@ static int compare_numbers(const void *a, const void *b)
 
 static void numbers_sort(struct image_numbers *numbers)
 {
-	qsort(numbers->v, numbers->n, sizeof(*numbers->v), compare_numbers);
+	if (numbers->n)
+		qsort(numbers->v, numbers->n, sizeof(*numbers->v), compare_numbers);
 }
 
 bool image_numbers_have(const struct image_numbers *numbers, uint32_t number)
 {
-	return bsearch(&number, numbers->v, numbers->n, sizeof(number), compare_numbers) != NULL;
+	return numbers->n && bsearch(&number, numbers->v, numbers->n, sizeof(number), compare_numbers) != NULL;
 }
 
 int bpf_side_images(const struct bpf_side *kernel, struct image_numbers *images)

@@ -69,7 +69,8 @@ static int index_functions(struct planner *p)
 	p->storage = calloc(p->nfunctions + 1, sizeof(*p->storage));
 	if (!p->storage)
 		return -ENOMEM;
-	qsort(p->functions, p->nfunctions, sizeof(*p->functions), plan_by_name);
+	if (p->nfunctions)
+		qsort(p->functions, p->nfunctions, sizeof(*p->functions), plan_by_name);
 	for (size_t i = 0; i < p->nfunctions; i++) {
 		if (last && !strcmp(last->name, p->functions[i].name)) {
 			last->n++;

@@ -70,9 +70,7 @@ static size_t file_facts_unite(struct file_fact *facts, size_t n)
 		}
 		if (!add_values(&facts[kept - 1], one.values))
 			return SIZE_MAX;
-	}
-	for (size_t i = kept; i < n; i++) {
-		free(facts[i].values);
+		free(one.values);
 		facts[i].values = NULL;
 	}
 	return kept;

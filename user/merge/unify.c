@@ -350,7 +350,8 @@ static void order_members(struct merge *m, struct merged_comm *comm)
 		comm->partial = false;
 	if (comm->nodes < 2 || comm->self)
 		return;
-	qsort(comm->members, comm->nmembers, sizeof(*comm->members), by_ref);
+	if (comm->nmembers)
+		qsort(comm->members, comm->nmembers, sizeof(*comm->members), by_ref);
 	m->unordered_comms += !comm->world;
 }
 
