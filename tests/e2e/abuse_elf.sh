@@ -84,7 +84,8 @@ exchanged() {
 	"$P/mapper" "$DIR/other" "$DIR/data/victim" >"$DIR/victim" 2>&1 & victim=$!
 	wait_for_file "$DIR/other/ready"
 	start_mapper "$DIR/data/libnest.so" "$DIR/data/victim" || { end_of $victim 1; return; }
-	ENVIRONMENT=(LD_PRELOAD="$P/libexchange.so" EXCHANGE_A="$DIR/data/libnest.so" EXCHANGE_B="$DIR/data/victim")
+	ENVIRONMENT=(LD_PRELOAD="$P/libexchange.so" EXCHANGE_A="$DIR/data/libnest.so" EXCHANGE_B="$DIR/data/victim"
+		ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0")      # a sanitizer's library is loaded after it
 	attach --probes "$TESTS/programs/nest.probes" --pid $PID
 	ENVIRONMENT=(-u LD_PRELOAD)
 	touch "$DIR/other/go" "$DIR/other/end"

@@ -406,10 +406,15 @@ static int job_recorder_record(struct job_recorder *r, struct recorder_options *
 	struct recorder_result result = { 0 };
 	int ret;
 
-	if (name_members(r))
-		return job_recorder_failed(r, "the entries of the environment are too many or too long");
-	if (make_output(r, &options->spool, err, sizeof(err)))
+	ret = name_members(r);
+	if (ret)
+		snprintf(err, sizeof(err), "the entries of the environment are too many or too long");
+	else
+		ret = make_output(r, &options->spool, err, sizeof(err));
+	if (ret) {
+		recorder_discard(options->prepared);
 		return job_recorder_failed(r, err);
+	}
 	options->spool_path = r->spool;
 	options->followed = r->settings.nstreams > 0;
 	options->job = r->npids ? NULL : &r->members;
