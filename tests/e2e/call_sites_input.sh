@@ -139,7 +139,7 @@ unreadable() {
 }
 
 broken_parser hangs hang 'the parser did not answer within 15 s'
-broken_parser crashes crash 'the parser was ended by signal 11'
+broken_parser crashes crash 'the parser was ended by signal 6'
 corrupt_debug
 corrupt_unwind
 replaced

@@ -25,7 +25,7 @@
 #define ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* Sanitizers reserve terabytes of address space and read /proc. */
+/* Sanitizers reserve terabytes of address space, read /proc and write a log. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true
 #else
@@ -57,7 +57,7 @@ static int limit_resources(unsigned long long memory_bytes)
 {
 	int err = confine_limit(RLIMIT_CORE, 0);
 
-	if (!err)
+	if (!err && !SANITIZED)
 		err = confine_limit(RLIMIT_FSIZE, 0);
 	if (!err)
 		err = confine_limit(RLIMIT_NPROC, 0);

@@ -58,9 +58,23 @@ struct exchange {
 
 /* ---- processes ---- */
 
+/* Empty, except for a sanitizer's options, which say where it logs what it finds: a parser's messages go to /dev/null. */
+static void parser_environment(char *envp[3])
+{
+	size_t n = 0;
+#ifdef __SANITIZE_ADDRESS__
+	extern char **environ;
+
+	for (char **entry = environ; *entry && n < 2; entry++)
+		if (!strncmp(*entry, "ASAN_OPTIONS=", 13) || !strncmp(*entry, "UBSAN_OPTIONS=", 14))
+			envp[n++] = *entry;
+#endif
+	envp[n] = NULL;
+}
+
 static int parse_pool_start(struct parse_process *process, uid_t uid)
 {
-	char uid_text[16], *argv[] = { "ioprobe", PARSE_COMMAND, uid_text, NULL }, *envp[] = { NULL };
+	char uid_text[16], *argv[] = { "ioprobe", PARSE_COMMAND, uid_text, NULL }, *envp[3];
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
@@ -69,6 +83,7 @@ static int parse_pool_start(struct parse_process *process, uid_t uid)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	snprintf(uid_text, sizeof(uid_text), "%u", uid);
+	parser_environment(envp);
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
