@@ -3,8 +3,8 @@
 """Usage: interrupt_request.py hang|crash READY PID...
 
 Waits until one of these processes, which wait for a message, has received one. hang: it stays where it is, and does not count as
-stopped for its parent. crash: it is sent SIGABRT then, which a sanitizer does not catch. READY is made when all are watched. Ends with
-the processes; prints how many had received a message."""
+stopped for its parent. crash: it is sent SIGABRT then, which a sanitizer does not catch. READY is made when all are watched. Ends
+with the processes; prints how many had received a message."""
 import ctypes
 import os
 import signal
