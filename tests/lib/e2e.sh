@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# What the end-to-end tests share; sourced by tests/e2e/*.sh, which tests/run starts with TMP and IOPROBE set.
+# What the end-to-end tests share; sourced by tests/e2e/*.sh, which tests/run starts with TMP, IOPROBE and SANITIZED set.
 # Every check prints one line: "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
 
 set -u
