@@ -26,7 +26,7 @@
 #define MAGIC_LUSTRE 0x0bd00bd0u
 #define MAGIC_VARIABLE "IOPROBE_LUSTRE_MAGIC"   /* of another file system that has such attributes, for tests */
 #define FILES_MAX 1000000       /* that are remembered, 64 bytes each; beyond that nothing more is read */
-#define BACKLOG_MAX 4096        /* requests; a file that found no place is taken when it is described again */
+#define BACKLOG_MAX 4096        /* requests; a file beyond them is requested when it is described again */
 #define FINISH_MS 1000
 
 struct stripes_seen { struct stripes_file file; UT_hash_handle hh; };
@@ -147,7 +147,7 @@ static void stripes_begin_process(struct stripes *s)
 		stripes_end_process(s);
 }
 
-/* Whether the file was taken now; not if it was before, or if there is no memory. */
+/* Returns whether the file is new; false also if there is no room for it. */
 static bool stripes_remember(struct stripes *s, const struct stripes_file *file)
 {
 	struct stripes_seen *seen;
@@ -190,11 +190,13 @@ void stripes_take(struct stripes *s, const struct iop_rec_fd *rec)
 	struct stripes_file file = { rec->dev_major, rec->dev_minor, rec->ino };
 	struct stripes_queued *q;
 
-	if (!s || rec->sb_magic != s->magic || !S_ISREG(rec->i_mode) || s->queued >= BACKLOG_MAX || !stripes_remember(s, &file))
+	if (!s || rec->sb_magic != s->magic || !S_ISREG(rec->i_mode) || s->queued >= BACKLOG_MAX)
 		return;
 	q = malloc(sizeof(*q));
-	if (!q)
+	if (!q || !stripes_remember(s, &file)) {        /* not remembered without a request: it would never be read */
+		free(q);
 		return;
+	}
 	q->next = NULL;
 	q->request = (struct stripes_request){ .file = file, .tgid = rec->rec.tgid, .tid = rec->rec.tid, .fd = rec->fd };
 	stripes_set_path(&q->request, rec);

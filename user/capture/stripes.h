@@ -2,7 +2,8 @@
  *
  * Layouts of files on Lustre: of each regular file that is described in a recording the attribute lustre.lov is read once and
  * noted, up to limits (stripes.c). A process of its own reads them, because a server that does not answer must stop neither the
- * recorder nor a target.
+ * recorder nor a target. A file beyond the limits has no note; the replay counts each file on Lustre without a layout
+ * (replay/file_stripes.c).
  */
 #ifndef IOPROBE_CAPTURE_STRIPES_H
 #define IOPROBE_CAPTURE_STRIPES_H
