@@ -34,11 +34,12 @@ int hold_server_start_heartbeat(struct hold_server *server);
 bool hold_server_await(const struct hold_server *server);
 
 enum hold_notice_type {
-	HOLD_BEGAN,             /* a thread has been waiting for probes since time_ns */
-	HOLD_ENDED,             /* it continues; time_ns: if it did so before it was released, else 0 */
+	HOLD_BEGAN,             /* a thread waits for probes */
+	HOLD_ENDED,             /* it continues */
 	HOLD_SERVER_GONE,
 };
-struct hold_notice { enum hold_notice_type type; struct iop_hold_id id; uint64_t time_ns; };
+/* since_ns: when the wait began; gave_up_ns: when the thread continued if it did so before it was released, else 0. */
+struct hold_notice { enum hold_notice_type type; struct iop_hold_id id; uint64_t since_ns, gave_up_ns; };
 
 int hold_server_fd(const struct hold_server *server);   /* readable when there are notices */
 bool hold_server_next(struct hold_server *server, struct hold_notice *notice);   /* false: there is none */

@@ -24,6 +24,7 @@
 /* A thread between its request and its release. */
 struct held {
 	struct iop_hold_id id;
+	uint64_t since_ns;
 	bool seized;            /* else it still spins and is released by an answer */
 	bool stopped, release;
 	bool ended;             /* killed while it was held */
@@ -75,9 +76,9 @@ static int on_returns(void *arg, void *data, size_t size)
 
 /* ---- new programs ---- */
 
-static void holds_notify(struct holds *holds, enum hold_notice_type type, const struct iop_hold_id *id, uint64_t time_ns)
+static void holds_notify(struct holds *holds, enum hold_notice_type type, const struct held *held, uint64_t gave_up_ns)
 {
-	struct hold_notice notice = { type, *id, time_ns };
+	struct hold_notice notice = { type, held->id, held->since_ns, gave_up_ns };
 
 	/* a stopped recorder does not read notices: those of its longest silence are lost, together with the holds */
 	send(holds->server->hold_fd, &notice, sizeof(notice), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -94,6 +95,7 @@ static int on_probes(void *arg, void *data, size_t size)
 	if (!held)
 		return 0;       /* it continues after the time limit, and is counted */
 	held->id = request->id;
+	held->since_ns = request->since_ns;
 	held->seized = !ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 	if (held->seized) {
 		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -101,7 +103,7 @@ static int on_probes(void *arg, void *data, size_t size)
 	}
 	held->next = holds->held;
 	holds->held = held;
-	holds_notify(holds, HOLD_BEGAN, &held->id, request->since_ns);
+	holds_notify(holds, HOLD_BEGAN, held, 0);
 	return 0;
 }
 
@@ -141,7 +143,7 @@ static bool let_go(struct holds *holds, struct held *held, bool late, uint64_t n
 	if (!held->seized && !bpf_side_answer(holds->server->kernel, &held->id))
 		late_ns = bpf_side_gave_up(holds->server->kernel, &held->id) ?: now_ns;
 	holds->server->counters->late += late && held->seized;
-	holds_notify(holds, HOLD_ENDED, &held->id, late_ns);
+	holds_notify(holds, HOLD_ENDED, held, late_ns);
 	return true;
 }
 

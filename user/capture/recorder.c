@@ -280,10 +280,20 @@ static void place_probes(struct recorder *r, const struct hold_notice *notice)
 	recorder_round(r);
 	if (notice->id.reason == IOP_HOLD_DIRECT)
 		targets_place_withheld(r->targets, pid);
-	else if (targets_held(r->targets, pid, notice->time_ns))
+	else if (targets_held(r->targets, pid, notice->since_ns))
 		demands_placed(r->demands, pid, 0);
 	sites_prepare(r->sites, pid);
 	hold_server_release(r->server, &notice->id);
+}
+
+static void on_hold_ended(struct recorder *r, const struct hold_notice *notice)
+{
+	pid_t pid = notice->id.pid_tgid >> 32;
+
+	if (notice->id.reason == IOP_HOLD_NEW_CODE)
+		targets_released(r->targets, pid, notice->since_ns, notice->gave_up_ns);
+	else if (notice->id.reason == IOP_HOLD_DIRECT && notice->gave_up_ns)
+		targets_waited_in_vain(r->targets, pid, notice->since_ns, notice->gave_up_ns);
 }
 
 static void on_notices(struct recorder *r)
@@ -293,12 +303,7 @@ static void on_notices(struct recorder *r)
 	while (!r->stop && hold_server_next(r->server, &notice)) {
 		switch (notice.type) {
 		case HOLD_BEGAN: place_probes(r, &notice); break;
-		case HOLD_ENDED:
-			if (notice.id.reason == IOP_HOLD_NEW_CODE)
-				targets_released(r->targets, notice.id.pid_tgid >> 32, notice.time_ns);
-			else if (notice.id.reason == IOP_HOLD_DIRECT && notice.time_ns)
-				targets_waited_in_vain(r->targets, notice.id.pid_tgid >> 32, notice.time_ns);
-			break;
+		case HOLD_ENDED: on_hold_ended(r, &notice); break;
 		case HOLD_SERVER_GONE: recorder_stop(r, "fault", "its hold server was killed: no more probes can be placed"); break;
 		}
 	}

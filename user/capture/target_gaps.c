@@ -66,7 +66,7 @@ void target_write_direct_gap(struct targets *targets, struct target *target, uin
 			target_add_gaps(targets, &gaps, target->pid, target->links.v[i]->library,
 					(struct gap){ NULL, UNPROBED_LIBRARY, since_ns, to_ns });
 	gaps_write(&gaps, targets->spool, target->pid, 0);
-	target->direct_gap = true;
+	target->late_since_ns = since_ns;
 }
 
 void target_end_withholding(struct targets *targets, struct target *target, uint64_t since_ns, uint64_t to_ns)

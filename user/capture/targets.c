@@ -222,6 +222,7 @@ void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t s
 	struct target *target = target_get(targets, pid, since_ns);
 
 	if (target) {
+		target->program_ns = since_ns;
 		target->ran = true;
 		note_process(targets->spool, pid, false);
 		watch_mounts(targets, pid);
@@ -249,8 +250,8 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	target->mpi = false;
 	target->new_program = true;
 	target->ran = false;
-	target->direct_ns = 0;
-	target->direct_gap = false;
+	target->program_ns = since_ns;
+	target->direct_ns = target->late_since_ns = 0;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
 	target_settle_gaps(targets, target, 0);
@@ -287,15 +288,28 @@ void targets_place_withheld(struct targets *targets, pid_t pid)
 		place_withheld(targets, target, 0);
 }
 
-void targets_waited_in_vain(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
+/* Returns the process of a wait that began at since_ns; NULL if it has ended or executed another program since. */
+static struct target *target_of_hold(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct target *target;
 
 	HASH_FIND_INT(targets->all, &pid, target);
-	if (target && target->links.withheld)
+	return target && since_ns >= target->program_ns ? target : NULL;
+}
+
+/* Of several threads the first one to give up is not always the first one to be reported. */
+void targets_waited_in_vain(struct targets *targets, pid_t pid, uint64_t since_ns, uint64_t gave_up_ns)
+{
+	struct target *target = target_of_hold(targets, pid, since_ns);
+	uint64_t noted_ns;
+
+	if (!target)
+		return;
+	noted_ns = target->late_since_ns ? target->late_since_ns : target->direct_ns;
+	if (target->links.withheld)
 		place_withheld(targets, target, gave_up_ns);
-	else if (target && !target->direct_gap && gave_up_ns < target->direct_ns)
-		target_write_direct_gap(targets, target, gave_up_ns, target->direct_ns);
+	else if (gave_up_ns < noted_ns)
+		target_write_direct_gap(targets, target, gave_up_ns, noted_ns);
 }
 
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns)
@@ -322,11 +336,10 @@ size_t targets_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 	return demanded;
 }
 
-void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns)
+void targets_released(struct targets *targets, pid_t pid, uint64_t since_ns, uint64_t gave_up_ns)
 {
-	struct target *target;
+	struct target *target = target_of_hold(targets, pid, since_ns);
 
-	HASH_FIND_INT(targets->all, &pid, target);
 	if (!target)
 		return;
 	target->ran = true;

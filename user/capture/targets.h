@@ -39,14 +39,15 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
 /* The process waits at the beginning of its own calls of a layer, whose probes were withheld. */
 void targets_place_withheld(struct targets *targets, pid_t pid);
-/* The process continued before these probes were in place: writes a gap, also if the call that waited never returns (longjmp,
- * coroutines). */
-void targets_waited_in_vain(struct targets *targets, pid_t pid, uint64_t gave_up_ns);
+/* The process, which had waited since since_ns, continued before these probes were in place: writes a gap, also if the call that
+ * waited never returns (longjmp, coroutines). Ignored if the wait was of another program or process with this pid. */
+void targets_waited_in_vain(struct targets *targets, pid_t pid, uint64_t since_ns, uint64_t gave_up_ns);
 void targets_not_held(struct targets *targets, pid_t pid, uint64_t since_ns);   /* and will not be held */
 /* The process has been waiting since then: places its probes, with those on demand. Returns the number of the latter. */
 size_t targets_held(struct targets *targets, pid_t pid, uint64_t since_ns);
-/* The process continues; gave_up_ns: when it stopped waiting, 0: it was released. */
-void targets_released(struct targets *targets, pid_t pid, uint64_t gave_up_ns);
+/* The process, which had waited since since_ns, continues; gave_up_ns: when it stopped waiting, 0: it was released. Ignored in the
+ * same cases. */
+void targets_released(struct targets *targets, pid_t pid, uint64_t since_ns, uint64_t gave_up_ns);
 void targets_ended(struct targets *targets, pid_t pid, uint64_t time_ns);
 /* Targets whose exit record was lost. To be called after a round, until it returns 0; it then looks up the targets in /proc, at
  * most once a second. Returns those that had ended and had no exit record in the following round either. */

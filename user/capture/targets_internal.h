@@ -27,7 +27,8 @@ struct target {
 	bool ran;                       /* it was released since it executed its program, or not held */
 	uint64_t postponed_ns;          /* since when it runs without probes on streams, 0: it does not */
 	uint64_t direct_ns;             /* since when probes for its own calls of a layer are there, or not needed; 0: not yet */
-	bool direct_gap;                /* they were late, which was noted */
+	uint64_t late_since_ns;         /* since when the noted gap before that, 0: there is none */
+	uint64_t program_ns;            /* when it was forked or executed its program, 0: unknown. Holds from before are others' */
 	UT_hash_handle hh;
 };
 
