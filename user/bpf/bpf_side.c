@@ -18,6 +18,11 @@
 #define REQUEST_RING_BYTES (1 << 16)
 #define FIRST_ID IOP_MAX_RECORDINGS     /* in a set of the recording's own: slot 0, generation 1 */
 
+const struct programs *bpf_side_programs(const struct bpf_side *kernel)
+{
+	return kernel->programs;
+}
+
 bool bpf_side_is_shared(const struct bpf_side *kernel)
 {
 	return kernel->programs->facts.slots > 1;
@@ -51,11 +56,11 @@ static int put_rings(struct programs *programs, uint32_t slot, const int *fds)
 
 	for (uint32_t i = 0; i < n; i++)
 		keys[i] = slot * n + i;
-	if (!bpf_map_update_batch(programs->maps[MAP_RINGS], keys, (void *)fds, &n, NULL))
+	if (!MAP_CALL(programs, bpf_map_update_batch(programs->maps[MAP_RINGS], keys, (void *)fds, &n, NULL)))
 		return 0;
 	n = programs->facts.rings + IOP_REQUEST_RINGS;
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = bpf_map_update_elem(programs->maps[MAP_RINGS], &keys[i], &fds[i], BPF_ANY);
+		err = MAP_CALL(programs, bpf_map_update_elem(programs->maps[MAP_RINGS], &keys[i], &fds[i], BPF_ANY));
 	return err;
 }
 

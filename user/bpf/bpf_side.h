@@ -45,6 +45,7 @@ int bpf_side_attach(struct bpf_side *kernel, char *err, size_t err_len);
 /* Detaches them: all records are in the rings when it returns. */
 void bpf_side_stop(struct bpf_side *kernel);
 
+const struct programs *bpf_side_programs(const struct bpf_side *kernel);
 bool bpf_side_is_shared(const struct bpf_side *kernel);   /* the set of programs is shared with other recordings */
 
 /* Returns whether the process belongs to another recording of the same set; it can be in only one. */

@@ -152,7 +152,7 @@ int hold_server_create(struct hold_server **out, struct bpf_side *kernel)
 	}
 	server->mount_fd = private_mount("bpf");
 	if (server->mount_fd >= 0 && bpf_side_method(kernel) == ATTACH_PERF && feature_available(FEATURE_UPROBE_DEFINITIONS))
-		members_create(&server->members);       /* without it the probes are in all processes */
+		members_create(&server->members, bpf_side_programs(kernel));     /* without it the probes are in all processes */
 	err = fork_server(server);
 	if (err) {
 		hold_server_destroy(server);

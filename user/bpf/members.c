@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bpf/map_calls.h"
 #include "bpf/probe_events.h"
 #include "bpf/rings.h"
 
@@ -51,6 +52,7 @@ struct member {
 };
 
 struct members {
+	const struct programs *programs;
 	struct probe_events events;
 	int map, mount_fd;
 	int keepers;                    /* map of events, by the number of their definition */
@@ -73,13 +75,14 @@ static int create_map(const char *name, uint32_t n)
 	return bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, name, sizeof(uint32_t), sizeof(int), n, &options);
 }
 
-int members_create(struct members **out)
+int members_create(struct members **out, const struct programs *programs)
 {
 	struct members *members = calloc(1, sizeof(*members));
 	int err;
 
 	if (!members)
 		return -ENOMEM;
+	members->programs = programs;
 	members->map = members->keepers = -1;
 	err = probe_events_open(&members->events);
 	members->free_keys = calloc(MAX_EVENTS, sizeof(*members->free_keys));
@@ -161,7 +164,7 @@ static int keep_event(struct members *members, struct member *member, size_t def
 	if (!members->nfree)
 		return -ENOSPC;
 	key = members->free_keys[members->nfree - 1];
-	err = bpf_map_update_elem(members->map, &key, &fd, BPF_ANY);
+	err = MAP_CALL(members->programs, bpf_map_update_elem(members->map, &key, &fd, BPF_ANY));
 	if (err)
 		return err;
 	members->nfree--;
@@ -171,7 +174,7 @@ static int keep_event(struct members *members, struct member *member, size_t def
 
 static void drop_event(struct members *members, struct member *member, size_t i)
 {
-	bpf_map_delete_elem(members->map, &member->v[i].key);
+	MAP_CALL(members->programs, bpf_map_delete_elem(members->map, &member->v[i].key));
 	members->free_keys[members->nfree++] = member->v[i].key;
 	member->v[i] = member->v[--member->n];
 }
@@ -238,7 +241,7 @@ static int link_program(struct members *members, const struct definition *defini
 	if (fd < 0)
 		return fd;
 	link.target_fd = fd;
-	err = bpf_map_update_elem(members->keepers, &key, &fd, BPF_ANY);
+	err = MAP_CALL(members->programs, bpf_map_update_elem(members->keepers, &key, &fd, BPF_ANY));
 	if (err)
 		link_fd = err;
 	else if ((link_fd = syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link))) < 0)
@@ -515,7 +518,7 @@ static void remove_definition(const struct members *members, uint32_t key)
 {
 	int attempts = 0;
 
-	bpf_map_delete_elem(members->keepers, &key);
+	MAP_CALL(members->programs, bpf_map_delete_elem(members->keepers, &key));
 	while (probe_events_undefine(&members->events, key) == -EBUSY && attempts++ < REMOVE_LIMIT)
 		poll(NULL, 0, RETRY_PAUSE_MS);
 }
@@ -535,7 +538,8 @@ static void remove_definitions(const struct members *members)
 	probe_events_await_turn(&members->events);
 	for (uint32_t key = 0; key < members->events.defined; key++) {
 		if (!probe_events_claim(&members->events, key)) {
-			bpf_map_delete_elem(members->keepers, &key);    /* quick: the other recording has an event, too */
+			/* quick: the other recording has an event, too */
+			MAP_CALL(members->programs, bpf_map_delete_elem(members->keepers, &key));
 			probe_events_forget(&members->events, key);
 			continue;
 		}

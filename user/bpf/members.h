@@ -13,10 +13,11 @@
 #include "bpf/link_request.h"
 
 struct members;
+struct programs;
 
 /* Before the fork of the hold server: both processes must hold the events, so that they outlive each of them. Returns 0 or -errno:
- * this kernel, or our privileges, allow perf events in all processes only. */
-int members_create(struct members **out);
+ * this kernel, or our privileges, allow perf events in all processes only. programs must outlive them (map_calls.h). */
+int members_create(struct members **out, const struct programs *programs);
 void members_destroy(struct members *members);          /* NULL is allowed */
 /* Lists the descriptors that the hold server needs. Returns their number. */
 #define MEMBERS_FDS 4
