@@ -51,9 +51,10 @@ struct kind {
 	const struct table_row *row;    /* that the calls are recorded by */
 	const char *function;
 	bool in_parts;                  /* also calls without a site, and records without a call */
+	bool sited;                     /* a recorded call had a site */
 	uint64_t total_ns;              /* of a call; of a nested one with its system call */
-	uint32_t inside[SAMPLES];       /* its durations as recorded, with sites */
-	unsigned n, records;
+	uint32_t inside[SAMPLES];       /* its durations as recorded, with sites if there are any */
+	unsigned n;
 };
 
 /* Shared with the measuring process. */
@@ -402,14 +403,16 @@ static void probe_costs_begin_process(struct probe_costs *c)
 
 /* ---- the records ---- */
 
-/* A call without a site is shorter: it is not among the durations. */
-static void add_duration(const struct probe_costs *c, struct kind *kind, const struct iop_rec_call *call)
+/* A call without a site is shorter: it counts only as long as no call with one has come. */
+static void add_duration(struct kind *kind, const struct iop_rec_call *call)
 {
-	bool siteless = kind->in_parts && c->measured->hides_sites && !(kind->records / HITS % 2);
+	bool sited = call->site[0] || call->site[1] || call->site[2];
 	uint64_t ns = call->rec.time_ns - call->enter_ns;
 
-	kind->records++;
-	if (!siteless && kind->n < SAMPLES)
+	if (sited && !kind->sited)
+		kind->n = 0;
+	kind->sited |= sited;
+	if (sited == kind->sited && kind->n < SAMPLES)
 		kind->inside[kind->n++] = ns < UINT32_MAX ? ns : UINT32_MAX;
 }
 
@@ -428,7 +431,7 @@ bool probe_costs_take(struct probe_costs *c, const struct iop_rec *rec)
 		if (kind->row->id != call->probe || kind->n == SAMPLES)
 			continue;
 		if (begin_ns && call->enter_ns >= begin_ns)
-			add_duration(c, kind, call);
+			add_duration(kind, call);
 		break;
 	}
 	return true;
