@@ -342,11 +342,12 @@ static void describe_records(const struct job_recorder *r, char *text, size_t le
 static void note_stream(struct job_recorder *r)
 {
 	struct live_report report;
+	bool reported = follower_report(&r->follower, &report);
 
-	if (!follower_report(&r->follower, &report))
-		return;
 	if (follower_finish(&r->follower, 0) == -EIO)
 		json_object_set_new(r->job, "stream_failed", json_true());
+	if (!reported)
+		return;
 	json_object_set_new(r->job, "stream_intervals", json_integer((json_int_t)report.intervals));
 	json_object_set_new(r->job, "stream_lag_ns", json_integer((json_int_t)report.lag_ns));
 	json_object_set_new(r->job, "stream_missed", json_integer((json_int_t)report.missed));
