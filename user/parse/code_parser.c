@@ -219,9 +219,15 @@ static void code_parser_write_place(FILE *out, struct symbols_of_file *symbols, 
 /* libdw keeps what it has read of each compilation unit, and ends the process when there is no memory left. */
 static void limit_memory(struct code_parser *parser)
 {
+#if __GLIBC_PREREQ(2, 33)
 	struct mallinfo2 used = mallinfo2();
+	size_t bytes = used.uordblks + used.hblkhd;
+#else
+	struct mallinfo used = mallinfo();      /* its counts are of 32 bits, and wrap at 4 GiB */
+	size_t bytes = (size_t)(unsigned)used.uordblks + (unsigned)used.hblkhd;
+#endif
 
-	if (used.uordblks + used.hblkhd <= (parser->symbols_max_bytes ? parser->symbols_max_bytes : SYMBOLS_MAX_BYTES))
+	if (bytes <= (parser->symbols_max_bytes ? parser->symbols_max_bytes : SYMBOLS_MAX_BYTES))
 		return;
 	symbols_of_file_destroy(parser->symbols);
 	parser->symbols = NULL;
