@@ -364,10 +364,11 @@ static void test_unknown_record(void **state)
 {
 	struct iop_rec new_type = { .len = 80, .type = IOP_REC_AGENT - 1, .seq = 2 };
 	struct iop_rec fork = { .len = 48, .type = IOP_REC_FORK, .seq = 2 };
+	struct site_sizes sites = { 0 };
 
 	(void)state;
-	assert_int_equal(budget_archive_bytes(&new_type, NULL), 80);
-	assert_int_equal(budget_archive_bytes(&fork, NULL), 0);
+	assert_int_equal(budget_archive_bytes(&sites, &new_type, NULL), 80);
+	assert_int_equal(budget_archive_bytes(&sites, &fork, NULL), 0);
 }
 
 /* What the command and the service call: the same limits, in a worker of its own. */

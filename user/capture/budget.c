@@ -23,7 +23,6 @@
 #define PROGRAM_BYTES 512
 #define FILE_BYTES 1080                         /* definition, entry of the summary */
 #define HANDLE_BYTES 414                        /* the same */
-#define SITE_BYTES 1200                         /* the same */
 #define AGENT_FACTOR 4                          /* mappings, notes: definitions, properties, entries of the summary */
 #define FILES_MAX (1u << 20)                    /* that are known again */
 #define SMALLEST_GAIN 4096                      /* if a flush frees less than this, the limit is reached */
@@ -35,6 +34,7 @@ struct budget {
 	const struct table_set *set;
 	const struct spool_writer *spool;
 	uint64_t limit;                 /* for spool and archive together, less the reserve; UINT64_MAX: none */
+	struct site_sizes sites;
 	uint64_t archive_bytes;         /* estimate for the drained records */
 	uint64_t drained_bytes;         /* size of the drained records in the spool, uncompressed */
 	uint64_t begin_bytes;           /* spool size when the budget was created: tables, which are not in the archive */
@@ -113,16 +113,16 @@ static uint64_t record_bytes(const struct iop_rec *rec, const struct table_row *
 	/* these have no part in the archive by themselves, or a small one in definitions */
 	case IOP_REC_CWD: case IOP_REC_FORK: case IOP_REC_TASK_EXIT: case IOP_REC_MAP_EXEC: case IOP_REC_CONSTANTS:
 	case IOP_REC_CONTENTS:
-	case IOP_REC_PYTHON_CODE: case IOP_REC_OWN_FILES: case IOP_REC_FD_EPOCH: case IOP_REC_DEMAND:
+	case IOP_REC_SITE: case IOP_REC_PYTHON_CODE:    /* site_sizes.h */
+	case IOP_REC_OWN_FILES: case IOP_REC_FD_EPOCH: case IOP_REC_DEMAND:
 		return 0;
-	case IOP_REC_SITE: return SITE_BYTES;
 	default: return rec->type >= IOP_REC_AGENT ? AGENT_FACTOR * (uint64_t)rec->len : rec->len;
 	}
 }
 
-uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row *row)
+uint64_t budget_archive_bytes(struct site_sizes *sites, const struct iop_rec *rec, const struct table_row *row)
 {
-	uint64_t bytes = record_bytes(rec, row);
+	uint64_t bytes = record_bytes(rec, row) + site_sizes_add(sites, rec);
 
 	if (rec->seq == 1)      /* first record of a thread */
 		bytes += LOCATION_BYTES + (rec->tid == rec->tgid ? PROCESS_BYTES : 0);
@@ -250,6 +250,9 @@ int budget_create(struct budget **out, const struct bounds *bounds, const struct
 
 void budget_destroy(struct budget *budget)
 {
+	if (!budget)
+		return;
+	site_sizes_deinit(&budget->sites);
 	free(budget);
 }
 
@@ -262,7 +265,7 @@ static uint64_t cpu_time_bytes(const struct budget *b, const struct iop_rec *rec
 bool budget_admits(struct budget *b, struct spool_writer *spool, const struct iop_rec *rec)
 {
 	if (!b->reached) {
-		uint64_t archive = budget_archive_bytes(rec, budget_row_of(b, rec)) + cpu_time_bytes(b, rec);
+		uint64_t archive = budget_archive_bytes(&b->sites, rec, budget_row_of(b, rec)) + cpu_time_bytes(b, rec);
 
 		b->calls += rec->type == IOP_REC_CALL || rec->type == IOP_REC_EXIT;
 		if (b->limit == UINT64_MAX || budget_fits(b, spool, archive + rec->len)) {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "capture/bounds.h"
+#include "capture/site_sizes.h"
 #include "spool/spool.h"
 #include "table/table.h"
 
@@ -41,7 +42,7 @@ uint64_t budget_refused(const struct budget *budget);   /* records that came aft
 uint64_t budget_refused_since(const struct budget *budget);
 
 /* Returns an upper bound for the number of bytes that a record adds to the archive and the files beside it; row: of its probe, NULL
- * for other records and unknown probes. */
-uint64_t budget_archive_bytes(const struct iop_rec *rec, const struct table_row *row);
+ * for other records and unknown probes; sites: of the records before. */
+uint64_t budget_archive_bytes(struct site_sizes *sites, const struct iop_rec *rec, const struct table_row *row);
 
 #endif

@@ -18,6 +18,8 @@
 #define LOCATION_BYTES (2 * FILE_BLOCK + 128)   /* .evt, .def, definition, directory entry */
 #define REGION_BYTES 96
 #define NOTE_BYTES 32           /* per property, besides the text */
+#define SITE_ROW_BYTES 512      /* of the summary, besides path and frames */
+#define SITE_FRAME_BYTES 200    /* of its row, besides the frame's texts */
 #define ATTRIBUTES_BYTES 4      /* per list, besides its members */
 
 #define LEAVE_RESERVE (TIME_BYTES + RECORD_BYTES + 3 + ATTRIBUTES_BYTES + 8)
@@ -34,6 +36,9 @@ struct archive_size_sink {
 	struct location *locations;
 	bool *regions;
 	size_t nlocations, nregions, locations_used, regions_used;
+	uint8_t *site_rows;     /* by context: bits 1 << enum model_callers of the rows that the summary has of it */
+	size_t nsite_rows, site_rows_used, longest_path, files_seen;
+	uint64_t site_row_bytes;
 };
 
 /* ---- events ---- */
@@ -203,7 +208,7 @@ static uint64_t archive_size_definition_bytes(const struct archive_size_sink *s,
 	bytes += m->groups.n * 192 + m->files.n * 80 + m->handles.n * 64 + m->comms.n * (64 + 6 * (uint64_t)m->groups.n);
 	bytes += m->paradigms.n * 48 + m->names.n * 8 + m->excluded.n * 512 + m->shared_mounts.n * 48;
 	bytes += m->facts.n * 250;      /* and as much text in the summary */
-	bytes += m->contexts.n * 48 + m->code_lines.n * 16 + m->sites.n * 1024; /* the last in the summary */
+	bytes += m->contexts.n * 48 + m->code_lines.n * 16 + s->site_row_bytes + s->site_rows_used * s->longest_path;
 	return bytes + m->nnotes * NOTE_BYTES + m->ndigest * 16 + summary_bytes(m);
 }
 
@@ -247,6 +252,56 @@ static int use_region(struct archive_size_sink *s, uint32_t region)
 	return 0;
 }
 
+/* Each row of the summary's call sites has the path of a file; files are there before their events. */
+static void see_paths(struct archive_size_sink *s, const struct model *m)
+{
+	for (; s->files_seen < m->files.n; s->files_seen++) {
+		const char *path = m->files.v[s->files_seen].path;
+		size_t len = path ? strlen(path) : 0;
+
+		s->longest_path = len > s->longest_path ? len : s->longest_path;
+	}
+}
+
+static size_t text_bytes(const char *text)
+{
+	return text ? strlen(text) : 0;
+}
+
+/* A row and its frames as summary_sites.c writes them: indented, with the longest numbers. */
+static uint64_t site_row_bytes(const struct model *m, uint32_t context)
+{
+	uint64_t bytes = SITE_ROW_BYTES;
+
+	while (context != REF_NONE) {
+		const struct model_context *c = &m->contexts.v[context];
+
+		bytes += SITE_FRAME_BYTES + text_bytes(c->function) + text_bytes(c->module) +
+			 (c->line == REF_NONE ? 0 : text_bytes(m->code_lines.v[c->line].file));
+		context = c->parent;
+	}
+	return bytes;
+}
+
+static int use_site(struct archive_size_sink *s, const struct model *m, uint32_t site)
+{
+	const struct model_site *where = site && site <= m->sites.n ? &m->sites.v[site - 1] : NULL;
+	uint32_t context = !where ? REF_NONE : where->application != REF_NONE ? where->application : where->context;
+	uint8_t *v = context == REF_NONE ? NULL : reach_index(s->site_rows, &s->nsite_rows, sizeof(*v), context);
+
+	if (!where)
+		return 0;       /* one row for all of these */
+	if (!v)
+		return -ENOMEM;
+	s->site_rows = v;
+	if (v[context] & 1u << where->callers)
+		return 0;
+	v[context] |= 1u << where->callers;
+	s->site_rows_used++;
+	s->site_row_bytes += site_row_bytes(m, context);
+	return 0;
+}
+
 /* ---- public ---- */
 
 uint64_t archive_size(const struct sink *sink, const struct model *model)
@@ -264,7 +319,8 @@ static int size_event(struct sink *sink, const struct model *model, const struct
 	if (!s->table_strings)
 		s->table_strings = model->string_bytes;
 	if (!error && e->type == EV_ENTER)
-		error = use_region(s, e->u.call.region);
+		error = use_region(s, e->u.call.region) ?: use_site(s, model, e->u.call.site);
+	see_paths(s, model);
 	if (!error)
 		archive_size_add_event(s, e);
 	return error;
@@ -315,5 +371,6 @@ void archive_size_sink_destroy(struct sink *sink)
 		return;
 	free(s->locations);
 	free(s->regions);
+	free(s->site_rows);
 	free(s);
 }
