@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Ids that HDF5's iterations pass to the program's functions: of which file they are, as the order of the ids says.
+ * Ids of HDF5, which begin with the kind of the object. Those that iterations pass to the program's functions: of which file they
+ * are, as the order of the ids says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,13 +11,20 @@
 
 #include "replay_fixture.h"
 
-#define KIND(kind, n) ((int64_t)(kind) << 56 | (n))
+static int kind_at = 56;         /* bit at which ids have their kind */
+#define KIND(kind, n) ((int64_t)(kind) << kind_at | (n))
 #define FILE_ID(n) KIND(1, n)
 #define GROUP(n) KIND(2, n)
 #define DATASET(n) KIND(5, n)
 #define SPANS 256               /* as many are kept */
 
 static uint64_t now;
+
+static int setup(void **state)
+{
+	kind_at = 56;
+	return sb_setup(state);
+}
 
 static void call(uint32_t tid, const char *function, int64_t ret, const struct sb_arg *args)
 {
@@ -98,9 +106,8 @@ static void two_files(void **state)
 }
 
 /* The id of the first iteration is known: the next one's is another. */
-static void none_made_between(void **state)
+static void passed_between(void)
 {
-	(void)state;
 	begin();
 	iterate(100, FILE_ID(0));
 	read_in(100, GROUP(1), "one", DATASET(1));
@@ -109,6 +116,55 @@ static void none_made_between(void **state)
 	replayed();
 	expect_file("one", "/a.h5");
 	expect_file("two", "/b.h5");
+}
+
+static void none_made_between(void **state)
+{
+	(void)state;
+	passed_between();
+}
+
+/* As before HDF5 1.10. */
+static void ids_of_32_bits(void **state)
+{
+	(void)state;
+	kind_at = 24;
+	passed_between();
+}
+
+/* A dataset and an attribute of one name are two objects, whose kinds only their ids tell. */
+static void same_name_at(int bit)
+{
+	const int64_t space = 0x400, attribute_space = 0x401;
+	const int64_t type = sb_type(&sb, "HDF5", "H5T_NATIVE_DOUBLE_g");
+
+	kind_at = bit;
+	begin();
+	sb_constants(&sb, 100, now++, "HDF5");
+	call(100, "H5Screate_simple", space, ARGS(ARG(NDIMS, 1), ARRAY(DIMS, uint64_t, 200)));
+	call(100, "H5Screate_simple", attribute_space, ARGS(ARG(NDIMS, 1), ARRAY(DIMS, uint64_t, 3)));
+	call(100, "H5Dcreate2", DATASET(1), ARGS(ARG(PARENT, FILE_ID(0)), STR(NAME, "v"), ARG(TYPE, type), ARG(SPACE, space)));
+	call(100, "H5Dclose", 0, ARGS(ARG(HANDLE, DATASET(1))));
+	call(100, "H5Acreate2", KIND(6, 1),
+	     ARGS(ARG(PARENT, FILE_ID(0)), STR(NAME, "v"), ARG(TYPE, type), ARG(SPACE, attribute_space)));
+	call(100, "H5Aclose", 0, ARGS(ARG(HANDLE, KIND(6, 1))));
+	call(100, "H5Dopen2", DATASET(2), ARGS(ARG(PARENT, FILE_ID(0)), STR(NAME, "v")));
+	call(100, "H5Dread", 0, ARGS(ARG(HANDLE, DATASET(2)), ARG(TYPE, type), ARG(SPACE, 0), ARG(SPACE2, 0)));
+	replayed();
+	assert_non_null(strstr(sb.events, " 1600 #"));
+	assert_null(strstr(sb.events, " 24 #"));
+}
+
+static void same_name(void **state)
+{
+	(void)state;
+	same_name_at(56);
+}
+
+static void same_name_with_32_bits(void **state)
+{
+	(void)state;
+	same_name_at(24);
 }
 
 static void either(void **state)
@@ -191,12 +247,13 @@ static void many(void **state)
 	expect_file("last", "/a.h5");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, sb_setup, sb_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, sb_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(two_files),            TEST(none_made_between),      TEST(either),     TEST(other_kinds),
+		TEST(ids_of_32_bits),       TEST(same_name),              TEST(same_name_with_32_bits),
 		TEST(threads_on_one_file),  TEST(threads_on_two_files),   TEST(smaller_id), TEST(many),
 	};
 

@@ -8,15 +8,12 @@
 #include "replay/sizes/iterations.h"
 
 #include "replay/library/handles.h"
+#include "replay/sizes/hdf5_id.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND_SHIFT 56           /* ids begin with their kind; those of 32 bits (before HDF5 1.10) at bit 24 */
-#define KIND_SHIFT_32 24
-#define KIND_GROUP 2            /* H5I_type_t */
-#define KIND_DATASET 5
 #define KINDS 2
 #define SPANS_MAX 256           /* of a kind; older ones are forgotten: their ids are of unknown origin then */
 
@@ -39,10 +36,10 @@ struct iterations {
 
 static int kind_index(uint64_t id)
 {
-	switch (id >> KIND_SHIFT) {
-	case KIND_GROUP:
+	switch (hdf5_id_kind(id)) {
+	case HDF5_KIND_GROUP:
 		return 0;
-	case KIND_DATASET:
+	case HDF5_KIND_DATASET:
 		return 1;
 	default:
 		return -1;
@@ -51,9 +48,7 @@ static int kind_index(uint64_t id)
 
 bool iterations_pass(uint64_t id)
 {
-	uint64_t kind = id >> KIND_SHIFT ?: id >> KIND_SHIFT_32;
-
-	return kind == KIND_GROUP || kind == KIND_DATASET;
+	return kind_index(id) >= 0;
 }
 
 static struct iterations *iterations_of(struct thread *thread)

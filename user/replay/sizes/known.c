@@ -6,6 +6,7 @@
 #include "replay/sizes/known.h"
 #include "replay/frame.h"
 #include "replay/library/handles.h"
+#include "replay/sizes/hdf5_id.h"
 #include "replay/sizes/iterations.h"
 #include "replay/sizes/sized.h"
 
@@ -15,7 +16,6 @@
 #include <string.h>
 
 #define NAMES_MAX 65536         /* of one file */
-#define KIND_SHIFT 56           /* a key begins with the kind of the object: datasets and attributes may have the same name */
 
 /* ---- names ---- */
 
@@ -123,7 +123,8 @@ int known_opened(struct replay *r, struct thread *thread, const struct frame *f,
 
 	if (!object->inner || !object->in || object->in->others_write)
 		return 0;
-	snprintf(key, sizeof(key), "%d %s", (int)(object->key.value >> KIND_SHIFT), object->inner);
+	/* datasets and attributes may have the same name */
+	snprintf(key, sizeof(key), "%u %s", hdf5_id_kind(object->key.value), object->inner);
 	HASH_FIND(hh, object->in->known, key, strlen(key), known);
 	if (known && created) {
 		name_forget(object->in, known);
