@@ -199,5 +199,6 @@ OTF2_ErrorCode archive_write_properties(const struct merge *m, OTF2_Archive *arc
 	set_clocks(w);
 	archive_properties_set_costs(w);
 	set_shared_mounts(w);
-	archive_properties_set_notes(w);	return out.code;
+	archive_properties_set_notes(w);
+	return out.code;
 }

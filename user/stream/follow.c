@@ -97,7 +97,9 @@ int follow_recording(int dir, const char *name, struct live_output **outputs, si
 
 	if (ret)
 		return ret;
-	/* Memory that is given back to the kernel costs a page fault per page when it is needed again, for the next rows. */
+	/* Memory that is given back to the kernel costs a page fault per page when it is needed again, for the next rows. With
+	 * this limit set glibc does not adapt that of mappings either: blocks of 128 KiB and more always have one of their own.
+	 * These are arrays that grow, which realloc then moves without a copy (mremap). */
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	spool_reader_follow(spool, wait_for_more, spool);
 	for (size_t i = 0; i < noutputs; i++) {
