@@ -243,6 +243,24 @@ static void formatted_va(FILE *f, FILE *g, ...)
 	va_end(ap);
 }
 
+/* These the C library has since 2.38. The last argument points to a number, for the v… variants. */
+static void formatted_23(FILE *f, ...)
+{
+	va_list ap, again;
+	int n;
+
+	if (!dlsym(RTLD_DEFAULT, "__isoc23_fscanf"))
+		return;
+	va_start(ap, f);
+	va_copy(again, ap);
+	CALL(F(fprintf_fn, "__isoc23_fscanf")(f, "%1d", &n) == 1 && n == 0, "__isoc23_fscanf read:?/1");
+	CALL(F(vfprintf_fn, "__isoc23_vfscanf")(f, "%1d", again) == 1, "__isoc23_vfscanf read:?/1");
+	CALL(F(printf_fn, "__isoc23_scanf")("%1d", &n) == 1, "__isoc23_scanf read:?/1");
+	CALL(F(vprintf_fn, "__isoc23_vscanf")("%1d", ap) == 1, "__isoc23_vscanf read:?/1");
+	va_end(again);
+	va_end(ap);
+}
+
 static void formatted(void)
 {
 	FILE *f = in(), *g = out();
@@ -262,12 +280,16 @@ static void formatted(void)
 	formatted_va(f, g, &n);
 	end(f);
 	end(g);
+	f = in();
+	formatted_23(f, &n);
+	end(f);
 }
+
+typedef int vwprintf_fn(const wchar_t *, va_list);
+typedef int vfwprintf_fn(FILE *, const wchar_t *, va_list);
 
 static void wide_va(FILE *f, FILE *g, ...)
 {
-	typedef int vwprintf_fn(const wchar_t *, va_list);
-	typedef int vfwprintf_fn(FILE *, const wchar_t *, va_list);
 	static const char *const fin[] = { "vfwscanf", "__isoc99_vfwscanf" }, *const in[] = { "vwscanf", "__isoc99_vwscanf" };
 	va_list ap, again;
 
@@ -290,10 +312,28 @@ static void wide_va(FILE *f, FILE *g, ...)
 	va_end(ap);
 }
 
+typedef int wprintf_fn(const wchar_t *, ...);
+typedef int fwprintf_fn(FILE *, const wchar_t *, ...);
+
+static void wide_23(FILE *f, ...)
+{
+	va_list ap, again;
+	int n;
+
+	if (!dlsym(RTLD_DEFAULT, "__isoc23_fwscanf"))
+		return;
+	va_start(ap, f);
+	va_copy(again, ap);
+	CALL(F(fwprintf_fn, "__isoc23_fwscanf")(f, L"%1d", &n) == 1 && n == 0, "__isoc23_fwscanf read:?/1");
+	CALL(F(vfwprintf_fn, "__isoc23_vfwscanf")(f, L"%1d", again) == 1, "__isoc23_vfwscanf read:?/1");
+	CALL(F(wprintf_fn, "__isoc23_wscanf")(L"%1d", &n) == 1, "__isoc23_wscanf read:?/1");
+	CALL(F(vwprintf_fn, "__isoc23_vwscanf")(L"%1d", ap) == 1, "__isoc23_vwscanf read:?/1");
+	va_end(again);
+	va_end(ap);
+}
+
 static void wide_formatted(void)
 {
-	typedef int wprintf_fn(const wchar_t *, ...);
-	typedef int fwprintf_fn(FILE *, const wchar_t *, ...);
 	FILE *f = in(), *g = out();
 	int n;
 
@@ -308,6 +348,9 @@ static void wide_formatted(void)
 	wide_va(f, g, &n);
 	end(f);
 	end(g);
+	f = in();
+	wide_23(f, &n);
+	end(f);
 }
 
 static void wide(void)
