@@ -10,14 +10,14 @@
 
 #define PASSING_MAX 16384       /* dataspaces and types that are kept per process */
 
-struct members *job_processes_hold(struct members *members)
+struct members *members_hold(struct members *members)
 {
 	if (members)
 		members->holders++;
 	return members;
 }
 
-void job_processes_release(struct members *members)
+void members_release(struct members *members)
 {
 	struct member *next;
 
@@ -25,7 +25,7 @@ void job_processes_release(struct members *members)
 		return;
 	for (struct member *m = members->first; m; m = next) {
 		next = m->next;
-		job_processes_release(m->members);
+		members_release(m->members);
 		free(m);
 	}
 	free(members);
@@ -56,7 +56,7 @@ void sized_free(struct sized *sized)
 	if (!sized)
 		return;
 	sized_release(sized->shared);
-	job_processes_release(sized->members);
+	members_release(sized->members);
 	free(sized->selection);
 	free(sized->name);
 	free(sized);
@@ -160,8 +160,8 @@ void names_forget(struct object *file)
 
 void sized_copy_type(struct sized *to, const struct sized *from)
 {
-	job_processes_release(to->members);
-	to->members = job_processes_hold(from->members);
+	members_release(to->members);
+	to->members = members_hold(from->members);
 	to->bytes = from->bytes;
 	to->predefined = from->predefined;
 	to->string = from->string;

@@ -54,8 +54,8 @@ void sized_free(struct sized *sized);
 void sized_forget(struct process *process, int64_t id);         /* its handle was closed */
 void sized_free_all(struct process *process);
 void sized_copy_type(struct sized *to, const struct sized *from);       /* copies the type properties */
-struct members *job_processes_hold(struct members *members);
-void job_processes_release(struct members *members);
+struct members *members_hold(struct members *members);
+void members_release(struct members *members);
 
 /* Properties shared by the handles on a named object, in the table of its file (object->known). */
 void sized_release(struct sized *shared);

@@ -50,7 +50,7 @@ static struct members *members_own(struct members *members)
 			break;
 		(*end)->bytes = m->bytes;
 		(*end)->compound = m->compound;
-		(*end)->members = job_processes_hold(m->members);
+		(*end)->members = members_hold(m->members);
 		end = &(*end)->next;
 	}
 	if (own)
@@ -63,13 +63,13 @@ static int types_add_member(struct sized *type, struct str name, const struct si
 	struct members *own = members_own(type->members);
 	struct member *m = own ? member_new(name.p, name.len) : NULL;
 
-	job_processes_release(type->members);
+	members_release(type->members);
 	type->members = own;
 	if (!m)
 		return -ENOMEM;
 	m->bytes = of && !of->variable ? of->bytes : UNKNOWN;
 	m->compound = of && of->compound;
-	m->members = of ? job_processes_hold(of->members) : NULL;
+	m->members = of ? members_hold(of->members) : NULL;
 	m->next = own->first;
 	own->first = m;
 	return 0;
@@ -220,7 +220,7 @@ int type_changed(struct replay *r, struct thread *thread, struct frame *f)
 		type->variable |= member && member->variable;
 		if (name.p)
 			return types_add_member(type, name, member);
-		job_processes_release(type->members);
+		members_release(type->members);
 		type->members = NULL;
 		return 0;
 	}
