@@ -41,7 +41,16 @@ running() {
 		"precreated('*/data/fd') == 1 and precreated('*/data/stream') >= 1 and precreated('*/data/thread') == 1" \
 		"calls('fclose') == 1" "locations_with('write') == 2" "stacks('write') == [(), ('fflush',)]" \
 		"alive('Found') == len(trace.locations) == 2 and not any('Begin' in m for m in trace.moments.values())"
+	# Between two access there is one fflush that has nothing to do: system calls and library calls are recorded from the same
+	# moment on.
+	expect running "-1 <= $(begun access) - $(begun fflush) <= 1 and $(begun access) > 0"
 	lost_nothing running
+}
+
+# begun FUNCTION: an expression, calls of the main thread of already_running before it goes on.
+begun() {
+	echo "len([c for c in select('$1') for w in [select('write', path='*/data/fd')[0]] if c.location == w.location and
+		c.begin < w.begin])"
 }
 
 # ^C ends the recording, not the program.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * already_running DIR: opens DIR/{fd,stream,thread}, writes 10 x 16 bytes to each, makes DIR/ready, waits for DIR/go; then 25
- * write, 25 fwrite (flushed each) and, in a thread that was there before, 25 write of 16 bytes; lseek and 5 reads of 16 bytes;
- * close all.
+ * already_running DIR: opens DIR/{fd,stream,thread}, writes 10 x 16 bytes to each, makes DIR/ready, waits for DIR/go, by access and
+ * as many fflush that have nothing to do; then 25 write, 25 fwrite (flushed each) and, in a thread that was there before (which
+ * waits by access alone), 25 write of 16 bytes; lseek and 5 reads of 16 bytes; close all.
  */
 #include "golden.h"
 
@@ -13,13 +13,14 @@ enum { BEFORE = 10, AFTER = 25, SIZE = 16 };
 
 static const char *dir;
 
-/* By stat alone: nothing is opened or read while the observer attaches. */
-static void wait_for_go(void)
+/* Nothing is opened, read or written while the observer attaches. */
+static void wait_for_go(FILE *stream)
 {
-	for (int i = 0; i < 6000; i++) {
+	for (int i = 0; i < (stream ? 240000 : 6000); i++) {
 		if (access(IN_DIR(dir, "go"), F_OK) == 0)
 			return;
-		usleep(10000);
+		must(!stream || fflush(stream) == 0, "fflush");
+		usleep(stream ? 250 : 10000);
 	}
 	errno = ETIMEDOUT;
 	die("no file 'go'");
@@ -31,7 +32,7 @@ static void *thread_body(void *unused)
 
 	must(fd >= 0, "open");
 	write_n(fd, BEFORE, SIZE);
-	wait_for_go();
+	wait_for_go(NULL);
 	write_n(fd, AFTER, SIZE);
 	must(close(fd) == 0, "close");
 	return unused;
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
 	usleep(100000); /* the thread has written its part, too */
 	must(close(creat(IN_DIR(dir, "ready"), 0644)) == 0, "creat");
 
-	wait_for_go();
+	wait_for_go(stream);
 	write_n(fd, AFTER, SIZE);
 	stream_n(stream, AFTER);
 	must(pthread_join(thread, NULL) == 0, "pthread_join");

@@ -319,6 +319,20 @@ static bool may_withhold(struct targets *targets, const struct target *target, c
 	return false;
 }
 
+int target_place_probes(struct targets *targets, struct target *target)
+{
+	struct proc_modules modules;
+	int err = proc_modules_read(target->pid, &modules);
+
+	if (err)
+		return err;
+	target_follow_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
+	err = add_modules(targets, target, &modules, false);
+	libraries_place(&targets->libraries);
+	proc_modules_free(&modules);
+	return err;
+}
+
 int target_scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason,
 		    size_t *demanded)
 {

@@ -166,6 +166,39 @@ static pid_t process_in_namespace(void *arg, const char *namespace)
 	return 0;
 }
 
+/* Of the libraries that a process had beyond its first known ones when it was attached to. */
+static void note_late_probes(struct targets *targets, struct target *target, size_t known, uint64_t since_ns)
+{
+	for (size_t i = known; i < target->links.n; i++)
+		target_note_gaps(targets, target, target->links.v[i]->library, since_ns,
+				 "a process was attached to before its probes were in place");
+	target_settle_gaps(targets, target, 0);
+}
+
+/* The entry of a session decides whether the return is observed: its probes change nothing in a process that is not recorded yet.
+ * They are placed first, so that library calls are recorded from the same moment on as system calls. Other return probes would
+ * replace return addresses that are not restored yet: they come later. */
+static int target_take(struct targets *targets, struct target *target)
+{
+	bool session = bpf_side_method(targets->kernel) == ATTACH_SESSION;
+	int err = session ? target_place_probes(targets, target) : 0;
+	size_t known = target->links.n;
+	uint64_t since_ns;
+
+	if (err)
+		return err;
+	note_scan(targets->spool, target->pid, targets->filter);
+	since_ns = monotonic_ns();
+	err = bpf_side_take(targets->kernel, target->pid);
+	if (!err && proc_ended(target->pid, 0)) /* it had ended before: there will be no exit record */
+		err = -ESRCH;
+	if (!err)       /* also what was mapped meanwhile */
+		err = target_scan(targets, target, false, 0, "");
+	if (!err)
+		note_late_probes(targets, target, known, since_ns);
+	return err;
+}
+
 int targets_attach(struct targets *targets, pid_t pid)
 {
 	struct target *target;
@@ -181,12 +214,7 @@ int targets_attach(struct targets *targets, pid_t pid)
 		return -ENOMEM;
 	note_process(targets->spool, pid, false);
 	watch_mounts(targets, pid);
-	note_scan(targets->spool, pid, targets->filter);
-	err = bpf_side_take(targets->kernel, pid);
-	if (!err && proc_ended(pid, 0)) /* it had ended before: there will be no exit record */
-		err = -ESRCH;
-	if (!err)
-		err = target_scan(targets, target, false, 0, "");
+	err = target_take(targets, target);
 	if (err)
 		target_destroy(targets, target, err == -ESRCH);
 	return err;

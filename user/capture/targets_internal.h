@@ -93,6 +93,8 @@ void target_attach_before_mapped(struct target *target, struct library *library)
 /* Called before anything more is attached for this process. */
 void target_follow_switching(struct targets *targets, struct target *target, enum stack_switching switching,
 			     const struct proc_modules *modules);
+/* Places the probes of what the process maps now; what that is, is noted by the next scan. Returns 0 or -errno. */
+int target_place_probes(struct targets *targets, struct target *target);
 /* since_ns: time from which the process may have run without its probes, 0: it has not. held: this will be known when it is
  * released. demanded: if not NULL, it is held now: probes on demand are placed, too; their number. */
 int target_scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason,
