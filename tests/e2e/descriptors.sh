@@ -38,20 +38,28 @@ verdict "rotation, bytes" "$(limited 60 "$PYTHON" - "$TMP/rotation" "$TESTS" 2>&
 END
 )"
 
-# The same with the threads there before the recording.
+# The same with the threads there before the recording, and a program whose descriptors are open before it, and are first used
+# during it: by threads and processes that are old or new, and by a new program.
+FIRST=(old_thread new_thread old_process new_process program)
 attached() {
-	local dir=$TMP/attached program recorder
+	local dir=$TMP/attached programs=() recorder program
 	fresh attached >/dev/null
-	"$P/fd_tables" "$dir/data" wait >"$dir/program.out" 2>"$dir/program.err" </dev/null & program=$!
-	wait_for_line "$dir/program.out" '^ready'
-	limited 60 "$IOPROBE" -o "$dir/trace" --pid $program --summary "$dir/out" >"$dir/stdout" 2>"$dir/err" </dev/null & \
-		recorder=$!
+	"$P/fd_tables" "$dir/data" wait >"$dir/tables.out" 2>"$dir/program.err" </dev/null & programs+=($!)
+	"$P/first_use" "$dir/data" >"$dir/first.out" 2>"$dir/program.err" </dev/null & programs+=($!)
+	wait_for_line "$dir/tables.out" '^ready'
+	wait_for_line "$dir/first.out" '^ready'
+	limited 60 "$IOPROBE" -o "$dir/trace" --pid "${programs[0]},${programs[1]}" --summary "$dir/out" >"$dir/stdout" \
+		2>"$dir/err" </dev/null & recorder=$!
 	wait_for_line "$dir/err" '^ioprobe: recording'
 	touch "$dir/data/go"
-	end_of $program 20
-	verdict "attached, program" "$([ $STATUS = 0 ] || echo "status $STATUS: $(tail -n 1 "$dir/program.err")")"
+	for program in "${programs[@]}"; do
+		end_of "$program" 20
+		verdict "attached, program" "$([ $STATUS = 0 ] || echo "status $STATUS: $(tail -n 1 "$dir/program.err")")"
+	done
 	end_of $recorder 30
-	contract attached && expect attached "${TABLES[@]}"
+	contract attached && expect attached "${TABLES[@]}" \
+		"[written('write', path='*/data/' + f) for f in '${FIRST[*]}'.split()] == [30, 40, 50, 60, 70]" \
+		"all(h.file for c in select('write') for h in c.handles)"
 	lost_nothing attached
 }
 attached

@@ -49,3 +49,4 @@ contract memory && expect memory "([prop(n + ':*', 'Mapped Write Faults') for n 
 	"not has_file('/memfd*') and not has_file('/SYSV*') and not has_file('/dev/zero')" \
 	"scope('memfd:own:*') == [None] and prop('memfd:own:*', 'Mount Point') == [None]"
 lost_nothing memory
+for name in faults memory; do verdict "$name, no note twice" "$(grep '^note: ' "$TMP/$name/out" | sort | uniq -d)"; done

@@ -50,6 +50,19 @@ mpi_storm() {
 		tells mpi_storm 'before the probes on waits were in place'
 }
 
+# A crash inside of the call that begins an operation: it was neither issued nor cancelled.
+mpi_crash() {
+	fresh mpi_crash >/dev/null
+	record mpi_crash -- mpirun -n 1 "$P/crash_inside" "$TMP/mpi_crash/data/file"
+	contract mpi_crash && expect mpi_crash "calls('MPI_File_iwrite_at_all') == 2 and abandoned('MPI_File_iwrite_at_all') == 1" \
+		"ended('MPI_File_iwrite_at_all', 'MPI_Wait') == left_open('MPI_File_iwrite_at_all') == 1" \
+		"trace.counts['IoOperationIssued'] == 1 + good('aio_write') and trace.counts['IoOperationCancelled'] == 0" \
+		"[p['Wait Status'] & 127 for p in trace.group_properties.values() if p['Executable'].endswith('/crash_inside')]
+			== [11]"
+	lost_nothing mpi_crash
+	tells mpi_crash '1 non-blocking operations are open: the call that began them did not return'
+}
+
 # The files are open before anybody looks, and one operation is under way: nothing is known of its begin, so nothing is said of its
 # end.
 mpi_attached() {
@@ -116,6 +129,7 @@ if have mpirun; then
 	mpi_collective_by_aio
 	mpi_attached
 	mpi_storm
+	mpi_crash
 else
 	skip mpi_requests "no mpirun"
 fi

@@ -86,7 +86,7 @@ attached() {
 	contract attached
 	expect attached "calls('MPI_File_write_at_all') == calls('MPI_File_read_at_all') == $n" \
 		"written('MPI_File_write_at_all') == read('MPI_File_read_at_all') == $bytes" \
-		"all(c.collective for c in select('MPI_File_*_at_all')) and precreated('$file') >= 2"
+		"all(c.collective for c in select('MPI_File_*_at_all')) and precreated('$file') >= 2" "members('$file') is None"
 	lost_nothing attached
 }
 attached

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""check_summary.py SUMMARY [EXPRESSION...]: summary.json must fit its schema, its sums must agree, and all expressions must be
-true of it.
+"""check_summary.py SUMMARY [--text FILE] [EXPRESSION...]: summary.json must fit its schema, its sums must agree, the text of the
+same recording must have the same counts, and all expressions must be true of it.
 
 Words of expressions: s, the summary; layer(NAME); files(PATTERN) and processes(PATTERN) by path and executable (glob);
 one(LIST): its only entry."""
 import fnmatch
 import json
 import os
+import re
 import sys
 
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../user/sink/summary/summary.schema.json")
@@ -51,6 +52,37 @@ def check_sums(s):
     return found
 
 
+def size_text(value):
+    """As the text has bytes."""
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    unit = 0
+    while value >= 1024 and unit + 1 < len(units):
+        value, unit = value / 1024, unit + 1
+    return f"{value:.{2 if unit else 0}f} {units[unit]}"
+
+
+def cell(layer, what):
+    """Bytes, and operations of unknown size."""
+    known, unknown = (layer[f"{what}s_of_{size}_size"] for size in ("known", "unknown"))
+    if not layer[what + "s"]:
+        return "-"
+    if unknown and not known:
+        return "unknown"
+    return size_text(layer["bytes_read" if what == "read" else "bytes_written"]) + (f" + {unknown} unknown" if unknown else "")
+
+
+def check_text(s, text):
+    moved = r" +(-|unknown|[\d.]+ [KMGT]?i?B(?: \+ \d+ unknown)?)"
+    rows = {row[0]: row[1:] for row in re.findall(r"^(\S+) +(\d+) +(\d+)" + moved + moved + r" +[\d.]+ s ", text, re.M)}
+    wanted = {l["name"]: (str(l["calls"]), str(l["failed"]), cell(l, "read"), cell(l, "write")) for l in s["layers"]}
+    found = [f"layer {name}: the text has {rows.get(name)}, not {row}" for name, row in wanted.items() if rows.get(name) != row]
+    unknown = re.search(r"^operations of unknown size (\d+) \((.*)\)", text, re.M)
+    by_layer = sum(map(int, re.findall(r" (\d+)(?:,|$)", unknown[2]))) if unknown else 0
+    if (int(unknown[1]) if unknown else 0) != s["sizes_unknown"] or by_layer != s["sizes_unknown"]:
+        found.append(f"sizes_unknown: the text has {unknown[0] if unknown else 'none'}, not {s['sizes_unknown']}")
+    return found
+
+
 def words(s):
     def one(entries):
         if len(entries) != 1:
@@ -66,9 +98,14 @@ def words(s):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         s = json.load(file)
+    expressions = sys.argv[2:]
     wrong = check_schema(s) or check_sums(s)
+    if expressions[:1] == ["--text"]:
+        with open(expressions[1], encoding="utf-8", errors="replace") as file:
+            wrong += check_text(s, file.read())
+        expressions = expressions[2:]
     known = words(s)
-    for expression in sys.argv[2:]:
+    for expression in expressions:
         try:
             if not eval(expression, dict(known)):
                 wrong.append("not true: " + expression)

@@ -68,10 +68,33 @@ expect() {
 	return 1
 }
 
+# summary_is NAME EXPRESSION...: summary.json fits its schema, its sums agree, the text has the same counts, and these are true of
+# it (words in tests/lib/check_summary.py).
+summary_is() {
+	local text json=$TMP/$1/trace/summary.json
+	text=$(limited 60 "$PYTHON" "$TESTS/lib/check_summary.py" "$json" --text "$TMP/$1/out" "${@:2}" 2>&1) &&
+		{ ok "$1, summary"; return 0; }
+	not_ok "$1, summary" "$text"
+	return 1
+}
+
 # lost_nothing NAME: the summary says so.
 lost_nothing() {
 	if grep -Eiq 'records lost:? +0( |$)' "$TMP/$1/out"; then ok "$1, nothing lost"; else
 		not_ok "$1, nothing lost" "$(grep -i 'lost' "$TMP/$1/out" | head -n 2)"; fi
+}
+
+# streams_are_whole NAME CHILDREN CALLS: of forked_streams CHILDREN CALLS, each fwrite is recorded once, or it was in a gap of its
+# process. Calls are a millisecond apart: a gap has room for so many, and for those under way when it began and ended.
+streams_are_whole() {
+	local gaps
+	gaps=$(grep -aoE 'ISOC of process [0-9]+ was not observed between [0-9]+ and [0-9]+ ns' "$TMP/$1/trace/traces.otf2" |
+		awk '{ printf "(%d, %d), ", $4, ($11 - $9) / 1000000 + 2 }')
+	# the process that has executed programs is the parent of the others
+	expect "$1" "len(groups) == $2 + 1 and [calls('fwrite', group=g) for g in groups if programs(g)] == [0]" \
+		"[(pid, n, room) for g in groups if not programs(g) for pid in [int(g.split('pid ')[1][:-1])]
+			for n in [calls('fwrite', group=g)] for room in [sum(ms for p, ms in [$gaps] if p == pid)]
+			if not $3 - room <= n <= $3] == []"
 }
 
 STRACED=open,openat,creat,close,read,write,pread64,pwrite64,readv,writev,preadv,pwritev,preadv2,pwritev2,lseek,dup,dup2,dup3

@@ -8,7 +8,7 @@ MPICC_MPICH := $(shell command -v mpicc.mpich)
 C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief namespaces replaced evil storm forked_streams late_stream
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += main_ends lookups locks aio numbered numbered_calls many_threads names mapper last_threads
-C_PROGRAMS += fd_tables rotation return_probes
+C_PROGRAMS += fd_tables first_use rotation return_probes
 C_PROGRAMS += libaio uring sockets device faults memory cpu_time
 C_PROGRAMS += coroutines coroutines_bare cancel_points strings standard compat x32_numbers lines
 CXX_PROGRAMS := exceptions cancel left in_flight
@@ -22,7 +22,7 @@ OPTIONAL := $(shell $(PKG_CONFIG) --exists netcdf && echo netcdf_sizes nczarr he
 PROGRAMS := $(addprefix $(P)/,$(C_PROGRAMS) $(CXX_PROGRAMS) dlopen_hdf5 static exceptions_static libnest.so libexchange.so liblate_setsid.so \
 	parallel_nc mpiio two_scopes failures_mpi mpiio_f) $(addprefix $(P)/,$(OPTIONAL))
 PROGRAMS += $(addprefix $(P)/,collective facts cover_mpiio cover_hdf5 cover_netcdf comms monc)
-PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes hints collective_write)
+PROGRAMS += $(addprefix $(P)/,ior mdtest h5bench mpi_sizes hints collective_write crash_inside)
 PROGRAMS += $(if $(MPICC_MPICH),$(addprefix $(P)/mpich/,mpi_sizes hints collective_write))
 PROGRAMS += $(addprefix $(P)/,mpi_requests mpi_storm coroutines_mpi collectives)
 PROGRAMS += $(if $(wildcard /usr/include/boost/context/fiber.hpp),$(P)/coroutines_boost)
@@ -205,7 +205,7 @@ $(P)/cover_hdf5 $(P)/coroutines_mpi $(P)/collective $(P)/facts $(P)/h5bench: $(P
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) $(call lazy,HDF5_CFLAGS) $(if $(filter collective facts,$(@F)),$(call lazy,NETCDF_CFLAGS)) -o $@ $< \
 		$(call lazy,HDF5_LIBS) $(if $(filter collective facts,$(@F)),$(call lazy,NETCDF_LIBS))
 
-$(P)/mdtest $(P)/mpi_sizes $(P)/hints $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm $(P)/collectives $(P)/collective_write: $(P)/%: tests/programs/%.c
+$(P)/mdtest $(P)/mpi_sizes $(P)/hints $(P)/mpiio $(P)/two_scopes $(P)/cover_mpiio $(P)/comms $(P)/mpi_requests $(P)/mpi_storm $(P)/collectives $(P)/collective_write $(P)/crash_inside: $(P)/%: tests/programs/%.c
 	$(say) MPICC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(PROGRAM_CFLAGS) -o $@ $<
