@@ -96,7 +96,7 @@ corrupt_debug() {
 	done
 }
 
-# Unwind tables that were overwritten: no callers, for the reason that there is no rule.
+# Unwind tables that were overwritten: chains are truncated where there is no rule, and for no other reason.
 corrupt_unwind() {
 	local dir content
 	have readelf || { skip corrupt_unwind "binutils are not installed"; return; }
@@ -107,6 +107,14 @@ corrupt_unwind() {
 		record "unwind_$content" --call-sites=16 -- "$dir/data/program" "$dir/data/out" plain
 		verdict "unwind_$content, recorder" "$([ "$STATUS" = 0 ] || echo "status $STATUS: $(said "$dir")")"
 		never_wrong "unwind_$content"
+		verdict "unwind_$content, reason" "$("$PYTHON" - "$dir/trace/summary.json" 2>&1 <<'END'
+import json, sys
+sites = json.load(open(sys.argv[1]))["call_sites"]
+ends = {s["callers"] for s in sites["sites"] if s["bytes_written"]}
+other = {reason: n for reason, n in sites["incomplete"].items() if n}
+print("callers %s, incomplete %s" % (sorted(ends), other) if ends != {"truncated"} or other else "", end="")
+END
+)"
 	done
 }
 
@@ -125,7 +133,8 @@ replaced() {
 	contract replaced
 }
 
-# Only root can read the program's file, and its parser process has the rights of the file's owner.
+# Only root can read the program's file, and its parser process has the rights of the file's owner: it gets the file from root, and
+# nothing is missing.
 unreadable() {
 	local dir
 	dir=$(fresh unreadable)
@@ -135,7 +144,9 @@ unreadable() {
 	start_waiting unreadable "$dir/data/program"
 	chmod 0000 "$dir/data/program"
 	finish_waiting unreadable
-	never_wrong unreadable
+	plain_sites unreadable
+	verdict "unreadable, no note" "$(grep '^note: call sites' "$dir/out")"
+	contract unreadable
 }
 
 broken_parser hangs hang 'the parser did not answer within 15 s'

@@ -68,6 +68,12 @@ record_nodes() {
 	done
 }
 
+# end_nodes FOLLOWER...: the programs end, and with them recorders and followers.
+end_nodes() {
+	touch "$D"/data/{1,2,3,4}/end
+	wait "${RECORDERS[@]}" "$@"
+}
+
 # rows TABLE: how many are in the job's store.
 rows() {
 	"$PYTHON" -c 'import sqlite3, sys; print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro",
@@ -90,11 +96,9 @@ four_nodes() {
 		verdict "four nodes, the collector has more before it is killed ($n)" \
 			"$([ "$(rows interval)" -gt "$had" ] || cat "$D/collector.err")"
 		stop KILL
-		start "$PORT" || return
+		start "$PORT" || { kill "${followers[@]}"; end_nodes "${followers[@]}"; return 1; }
 	done
-	touch "$D"/data/{1,2,3,4}/end
-	wait "${RECORDERS[@]}"
-	wait "${followers[@]}"
+	end_nodes "${followers[@]}"
 	verdict "four nodes, followers" "$(cat "$D"/follower?.err)"
 	verdict "four nodes, collector" "$(cat "$D/collector.err")"
 	for n in 1 2 3 4; do

@@ -109,7 +109,7 @@ idle() {
 	finish "$dir" $pid idle
 }
 # The guard takes long to end: the other cases run meanwhile, but not while it must be asleep.
-(IOPROBE=$TMP/idle_ioprobe; idle; touch "$TMP/slept"; exit 0) >"$TMP/idle.results" &
+(trap 'touch "$TMP/slept"' EXIT; IOPROBE=$TMP/idle_ioprobe; idle) >"$TMP/idle.results" &
 idle=$!
 wait_for_file "$TMP/slept" 90 || not_ok idle "it does not end"
 for mode in cancel throw return; do
@@ -124,3 +124,4 @@ attached cancel session KILL
 attached throw multi KILL
 wait $idle || not_ok idle "its part of the suite ended with status $?"
 cat "$TMP/idle.results"
+grep -q 'idle, same run' "$TMP/idle.results" || not_ok idle "it has no last result"

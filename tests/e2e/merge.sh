@@ -67,6 +67,24 @@ cost_of() {
 	done | sort -n | tail -n 1
 }
 
+# parts_of ARCHIVE LAYER: what one of its calls costs to record, and the parts of that; - stands for one that was not measured.
+parts_of() {
+	local part value
+	for part in '' RECORD_ SITE_ ENTRY_RETURN_; do
+		value=$(otf2-print -I "$TMP/$1/traces.otf2" | sed -n "/^Property name.*IOPROBE::PROBE_${part}NS_$2\$/{n; s/.* //p}")
+		echo "${value:--}"
+	done
+}
+
+# costs_of_a_node MERGED LAYER: the cost and its parts are those of one of the nodes, and add up.
+costs_of_a_node() {
+	local parts
+	mapfile -t parts < <(parts_of "$1/trace" "$2")
+	verdict "$1, parts of the cost of $2" "$([ "${parts[*]}" = "$(parts_of n1 "$2" | xargs)" ] ||
+		[ "${parts[*]}" = "$(parts_of n2 "$2" | xargs)" ] || echo "of no node: ${parts[*]}")$([[ ${parts[*]} == *-* ]] ||
+		[ $((parts[1] + parts[2] + parts[3])) = "${parts[0]}" ] || echo "they do not add up: ${parts[*]}")"
+}
+
 # ---- two nodes, one job ----
 
 merge both "$TMP/n1" "$TMP/n2"
@@ -84,6 +102,8 @@ checks both "ranks == 4" \
 	"property('MERGED_NODES') == '2' and property('COLLECTIVES_CHECKED') == '2' and property('COLLECTIVES_VIOLATED') == '0'" \
 	"property('MISSING_RANKS') is None and lost == 0" "property('PROBE_NS_POSIX') == '$(cost_of n1 n2)'" \
 	"int(property('PROBE_INSIDE_NS_MPI_IO')) > 0" "int(property('PROBE_RECORD_NS_POSIX')) > 0"
+costs_of_a_node both POSIX
+costs_of_a_node both MPI_IO
 expect both "[name for l, m in trace.moments.items() if l in trace.span and l.group.name.startswith('MPI Rank')
 	and l.name == 'Master thread'
 	for name, good in (('Begin', m['Begin'] <= trace.span[l][0]), ('End', trace.span[l][1] <= m['End'])) if not good] == []" \
