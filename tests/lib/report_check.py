@@ -5,9 +5,11 @@ pattern), its ranks are RANKS ("-": not checked), its first call of which the li
 "planted: CASE". It is severe, but with "note". report_check.py REPORT.json clean: no finding is high. report_check.py REPORT.json
 is EXPRESSION...: all are true; names: r (the report), finding(code), codes.
 
-Prints the reason and exits with 1 if not."""
+Prints the reason and exits with 1 if not. With a sanitized ioprobe (SANITIZED) with 2, if only the line is wrong and callers are
+missing: the parser process that finds them is too slow for the first calls of a short program."""
 import fnmatch
 import json
+import os
 import sys
 
 
@@ -22,11 +24,14 @@ def wrong_line(finding, source, case):
         return f"{source} has no line that is marked \"planted: {case}\""
     name = source.rsplit("/", 1)[1]
     known = [call for call in finding["calls"] if call["site"] and f"/{name}:" in call["site"]]
+    if known and any(f"/{name}:{line}" == known[0]["site"].split(" ")[0][-len(f"/{name}:{line}"):] for line in lines):
+        return None
+    if os.environ.get("SANITIZED") and len(known) < len(finding["calls"]):
+        print(f"callers are not known in time: {finding['calls']}")
+        sys.exit(2)
     if not known:
         return f"{finding['code']} names no line of {name}: {finding['calls']}"
-    if not any(f"/{name}:{line}" == known[0]["site"].split(" ")[0][-len(f"/{name}:{line}"):] for line in lines):
-        return f"{finding['code']} names {known[0]['site']}, not {name}:{lines}"
-    return None
+    return f"{finding['code']} names {known[0]['site']}, not {name}:{lines}"
 
 
 def wrong_finding(r, findings, shown, arguments):
