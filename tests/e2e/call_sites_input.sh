@@ -111,8 +111,11 @@ corrupt_unwind() {
 import json, sys
 sites = json.load(open(sys.argv[1]))["call_sites"]
 ends = {s["callers"] for s in sites["sites"] if s["bytes_written"]}
-other = {reason: n for reason, n in sites["incomplete"].items() if n}
-print("callers %s, incomplete %s" % (sorted(ends), other) if ends != {"truncated"} or other else "", end="")
+reasons = {reason: n for reason, n in sites["incomplete"].items() if n}
+# a busy recorder comes too late for some calls: their callers are unknown, and counted
+other = reasons.keys() & {"file_unreadable", "code_in_no_file", "python_unreadable"}
+if "whole" in ends or other or ("unknown" in ends and not reasons):
+    print("callers %s, incomplete %s" % (sorted(ends), reasons), end="")
 END
 )"
 	done
