@@ -21,17 +21,21 @@ of_hints() {
 		"$(fact '*' 'MPI-IO: Hint deleted_hint') == []" "$(fact "$file" 'MPI-IO: Implementation') == ['$implementation']" \
 		"$(fact "$file" 'MPI-IO: View Displacement') == ['16'] and $(fact "$file" 'MPI-IO: Atomicity') == ['on']" "$VIEW"
 	printed=$(sed -n "s/^library MPICH Version:[[:space:]]*\([0-9.]*\).*/'\1'/p" "$TMP/$name/stdout" | sort -u)
+	nm -D "$LIBRARY_PATH" | grep ' MPII_Version_string$' >"$TMP/$name/symbol" || printed=    # Debian 13's 4.2.1 does not export it
 	expect "$name" "$(fact "$file" 'MPI-IO: Library') == ['$LIBRARY']" "$(fact "$file" 'MPI-IO: Library Version') == [$printed]"
 	verdict "$name, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$name/summary.json" \
 		"s['facts_unknown'] == 0 and s['facts_beyond'] == 0" 2>&1)"
 }
 
 VIEW="$(fact '*/f.bin' 'MPI-IO: View Element Bytes') == ['8'] and $(fact '*/f.bin' 'MPI-IO: View Filetype Bytes') == ['24']"
-# library_of PROGRAM PATTERN: the file name of a library that the loader finds for it.
-library_of() { basename "$(readlink -f "$(ldd "$1" | awk -v p="$2" '$1 ~ p { print $3 }')")"; }
+# library_of PROGRAM PATTERN: the library that the loader finds for it.
+library_of() {
+	LIBRARY_PATH=$(readlink -f "$(ldd "$1" | awk -v p="$2" '$1 ~ p { print $3 }')")
+	LIBRARY=${LIBRARY_PATH##*/}
+}
 
 if have mpirun; then
-	LIBRARY=$(library_of "$P/hints" '^libmpi\\.so')
+	library_of "$P/hints" '^libmpi\\.so'
 	of_hints ompio OMPIO mpirun -n 2 --mca io ompio "$P/hints"
 	of_hints romio ROMIO mpirun -n 2 --mca io ^ompio "$P/hints"
 else
@@ -40,7 +44,7 @@ fi
 # Data types of MPICH do not tell the sizes of derived ones.
 VIEW="$(fact '*/f.bin' 'MPI-IO: View Element Bytes') == []"
 if have mpirun.mpich && [ -x "$P/mpich/hints" ]; then
-	LIBRARY=$(library_of "$P/mpich/hints" '^libmpich\\.so')
+	library_of "$P/mpich/hints" '^libmpich\\.so'
 	of_hints mpich ROMIO mpirun.mpich -n 2 "$P/mpich/hints"
 	expect mpich "$(fact '*/f.bin' 'MPI-IO: Hint in Use no_such_hint') == ['not set']"
 else
