@@ -21,7 +21,8 @@ of_hints() {
 		"$(fact '*' 'MPI-IO: Hint deleted_hint') == []" "$(fact "$file" 'MPI-IO: Implementation') == ['$implementation']" \
 		"$(fact "$file" 'MPI-IO: View Displacement') == ['16'] and $(fact "$file" 'MPI-IO: Atomicity') == ['on']" "$VIEW"
 	printed=$(sed -n "s/^library MPICH Version:[[:space:]]*\([0-9.]*\).*/'\1'/p" "$TMP/$name/stdout" | sort -u)
-	nm -D "$LIBRARY_PATH" | grep ' MPII_Version_string$' >"$TMP/$name/symbol" || printed=    # Debian 13's 4.2.1 does not export it
+	# Debian 13's MPICH 4.2.1 does not export it
+	nm -D "$LIBRARY_PATH" | grep ' MPII_Version_string$' >"$TMP/$name/symbol" || printed=
 	expect "$name" "$(fact "$file" 'MPI-IO: Library') == ['$LIBRARY']" "$(fact "$file" 'MPI-IO: Library Version') == [$printed]"
 	verdict "$name, JSON" "$("$PYTHON" "$TESTS/lib/check_summary.py" "$TMP/$name/summary.json" \
 		"s['facts_unknown'] == 0 and s['facts_beyond'] == 0" 2>&1)"
