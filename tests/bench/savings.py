@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Savings that `ioprobe report` estimates against what a change saves. Each planted program of one process runs bare with
-its mistake and without it, in turn, and recorded with it; all three with the same real-time priority, so that other work on
-the machine makes none of them wait for a CPU. The median difference of the pairs must lie in the
+"""Savings that `ioprobe report` estimates against what a change saves. Each planted program runs bare with
+its mistake and without it, in turn, and recorded with it; programs of one process with the same real-time priority each time, so that
+other work on the machine makes none of them wait for a CPU. The median difference of the pairs must lie in the
 interval of the finding, in most of the recordings."""
 import json
 import os
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -16,33 +17,51 @@ import variants
 
 TARGET = 80             # per cent of the programs
 PROGRAMS = "build/programs"
-LINE = re.compile(r'^\s*planted (\w+) (\w+) \S+ (\S+) -- "(?:\$P/)?(?:\$)?(?:planted_)?(\w+)"', re.M)
+LINE = re.compile(r"^\s*planted (\w+) (\w+) \S+ \S+ -- (.+?)(?:\s+#.*)?$", re.M)
+NAMED = {"$posix": "$P/planted_posix", "${mpi[@]}": "mpirun -n 4 $P/planted_mpi"}       # what the suites' variables hold
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+       "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_mpi_yield_when_idle": "1"}
+ENVIRONMENT = {**os.environ, **MPI}
+
+
+def command_of(text):
+    for name, value in NAMED.items():
+        text = text.replace(f'"{name}"', value)
+    return shlex.split(text.replace("$P", PROGRAMS))
 
 
 def cases():
-    """(code, case, program) of the suites; findings that are always notes have no saving."""
+    """(code, case, command) of the suites; findings that are always notes have no saving."""
     text = ""
-    for name in ("report", "report_libraries"):
+    for name in ("report", "report_libraries", "report_mpi"):
         with open(f"tests/e2e/{name}.sh", encoding="utf-8") as suite:
             text += suite.read()
-    return [(code, case, f"{PROGRAMS}/planted_{program}") for code, case, _, program in LINE.findall(text)
-            if os.path.exists(f"{PROGRAMS}/planted_{program}")]
+    found = [(code, case, command_of(rest)) for code, case, rest in LINE.findall(text)]
+    return [case for case in found if os.path.exists(case[2][-1]) and shutil.which(case[2][0])]
 
 
 def real_time():
-    """For a started process; without the right to it the priority stays as it is."""
+    """For a started process; without the right to it the priority stays as it is. Not for ranks that share CPUs: they wait for each
+    other without sleeping."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     except PermissionError:
         pass
 
 
+def priority_of(program):
+    return real_time if len(program) == 1 else None
+
+
 def run_bare(program, case, twin, directory):
+    """Seconds of a run without ioprobe."""
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
-    command = ["timeout", "120", program, case, twin, directory]        # not an option of run(): its wait polls, 50 ms at a time
+    os.sync()           # what the run before wrote is on the disk: it would be written back, or given up, in this one's time
+    command = ["timeout", "120", *program, case, twin, directory]       # not an option of run(): its wait polls, 50 ms at a time
     begin = time.monotonic()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, preexec_fn=real_time)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=ENVIRONMENT,
+                   preexec_fn=priority_of(program))
     return time.monotonic() - begin
 
 
@@ -51,8 +70,10 @@ def saving_of(program, case, code, directory):
     shutil.rmtree(f"{directory}/trace", ignore_errors=True)
     shutil.rmtree(f"{directory}/data", ignore_errors=True)
     os.makedirs(f"{directory}/data")
-    command = [variants.IOPROBE, "record", "-q", "-o", f"{directory}/trace", "--", program, case, "bad", f"{directory}/data"]
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=200, check=True, preexec_fn=real_time)
+    os.sync()
+    command = [variants.IOPROBE, "record", "-q", "-o", f"{directory}/trace", "--", *program, case, "bad", f"{directory}/data"]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=200, check=True,
+                   env=ENVIRONMENT, preexec_fn=priority_of(program))
     done = subprocess.run([variants.IOPROBE, "report", "--format", "json", f"{directory}/trace"], capture_output=True, timeout=100,
                           check=True)
     saving = next((f["saving"] for f in json.loads(done.stdout)["findings"] if f["code"] == code), None)
@@ -60,8 +81,11 @@ def saving_of(program, case, code, directory):
 
 
 def measure(program, case, code, directory, repetitions):
-    """A pair of bare runs and a recording in each repetition."""
+    """A pair of bare runs and a recording in each repetition, after a pair that only warms up: a virtual machine gets memory at
+    its first use."""
     rows = []
+    for twin in ("good", "bad"):
+        run_bare(program, case, twin, f"{directory}/data")
     for i in range(repetitions):
         order = ["bad", "good"] if i % 2 == 0 else ["good", "bad"]
         times = {twin: run_bare(program, case, twin, f"{directory}/data") for twin in order}
