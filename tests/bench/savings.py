@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Savings that `ioprobe report` estimates against what a change saves. Each planted program runs bare with
-its mistake and without it, in turn, and recorded with it; programs of one process with the same real-time priority each time, so that
-other work on the machine makes none of them wait for a CPU. The median difference of the pairs must lie in the
-interval of the finding, in most of the recordings."""
+"""Savings that `ioprobe report` estimates against what a change saves. Each planted program runs bare with its
+mistake and without it, in turn, and recorded with it; programs of one process with the same real-time priority each time, so
+that other work on the machine makes none of them wait for a CPU. The median difference of the pairs must lie in the interval of
+the finding, in most of the recordings."""
 import json
 import os
 import re
