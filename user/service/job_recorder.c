@@ -32,6 +32,8 @@
 #include "stream/token.h"
 #include "util/limits.h"
 
+#define STREAM_WAIT_MS 1000             /* for the last interval of a stream, when the archive is written */
+
 struct job_recorder {
 	double ring_mib, max_overhead;
 	const char *tables[RECORDER_MAX_TABLES], *recover;
@@ -338,12 +340,14 @@ static void describe_records(const struct job_recorder *r, char *text, size_t le
 			 err ? strerror(-err) : "is not the recording's file any more");
 }
 
-/* As far as the stream has come; a slow one goes on without the recorder. */
+/* As far as the stream has come then; a slow one goes on without the recorder. */
 static void note_stream(struct job_recorder *r)
 {
 	struct live_report report;
-	bool reported = follower_report(&r->follower, &report);
+	bool reported;
 
+	follower_await(&r->follower, STREAM_WAIT_MS);   /* the last interval is delivered after the end of the recording */
+	reported = follower_report(&r->follower, &report);
 	if (follower_finish(&r->follower, 0) == -EIO)
 		json_object_set_new(r->job, "stream_failed", json_true());
 	if (!reported)

@@ -181,19 +181,31 @@ bool follower_report(const struct follower *f, struct live_report *report)
 	return true;
 }
 
-int follower_finish(struct follower *f, unsigned wait_ms)
+bool follower_await(const struct follower *f, unsigned wait_ms)
 {
 	struct timespec pause = { 0, PAUSE_NS };
-	pid_t pid = f->pid, ended = 0;
+	siginfo_t info = { 0 };
+
+	for (uint64_t waited_ns = 0; f->pid; waited_ns += PAUSE_NS) {
+		if (waitid(P_PID, f->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid)
+			return true;
+		if (waited_ns >= wait_ms * 1000000ull)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+int follower_finish(struct follower *f, unsigned wait_ms)
+{
+	pid_t pid = f->pid, ended;
 	int status;
 
 	if (!pid)
 		return 0;
-	for (uint64_t waited_ns = 0; !(ended = waitpid(pid, &status, WNOHANG)) && waited_ns < wait_ms * 1000000ull;
-	     waited_ns += PAUSE_NS)
-		nanosleep(&pause, NULL);
-	if (!ended)
+	if (!follower_await(f, wait_ms))
 		return -ETIMEDOUT;
+	ended = waitpid(pid, &status, 0);
 	f->pid = 0;
 	follower_close_report(f);
 	return ended == pid && WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;

@@ -49,6 +49,9 @@ int follower_start(struct follower *follower, const struct follower_options *opt
  * numbers. Returns false if there is no report. */
 bool follower_report(const struct follower *follower, struct live_report *report);
 
+/* Waits for its end, at most wait_ms; its report can be read afterwards. Returns false if it has not ended. */
+bool follower_await(const struct follower *follower, unsigned wait_ms);
+
 /* Waits for its end, at most wait_ms. Returns 0, -ETIMEDOUT: it continues on its own, or -EIO: it failed and has reported the
  * reason. */
 int follower_finish(struct follower *follower, unsigned wait_ms);
