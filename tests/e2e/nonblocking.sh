@@ -57,8 +57,8 @@ mpi_crash() {
 	contract mpi_crash && expect mpi_crash "calls('MPI_File_iwrite_at_all') == 2 and abandoned('MPI_File_iwrite_at_all') == 1" \
 		"ended('MPI_File_iwrite_at_all', 'MPI_Wait') == left_open('MPI_File_iwrite_at_all') == 1" \
 		"trace.counts['IoOperationIssued'] == 1 + good('aio_write') and trace.counts['IoOperationCancelled'] == 0" \
-		"[p['Wait Status'] & 127 for p in trace.group_properties.values() if p['Executable'].endswith('/crash_inside')]
-			== [11]"
+		"[11] == [p['Wait Status'] & 127 for p in trace.group_properties.values()
+			if p['Executable'].endswith('/crash_inside')]"
 	lost_nothing mpi_crash
 	tells mpi_crash '1 non-blocking operations are open: the call that began them did not return'
 }
