@@ -57,7 +57,7 @@ def run_bare(program, case, twin, directory):
     """Seconds of a run without ioprobe."""
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
-    os.sync()           # what the run before wrote is on the disk: it would be written back, or given up, in this one's time
+    os.sync()           # else the data of the run before would be written back during this one
     command = ["timeout", "120", *program, case, twin, directory]       # not an option of run(): its wait polls, 50 ms at a time
     begin = time.monotonic()
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=ENVIRONMENT,

@@ -55,7 +55,7 @@ static void write_field(hid_t group, const char *name, bool bad)
 	attach_number(set, "unitSI", 1);
 	attach_number(set, "timeOffset", 0);
 	for (int i = 0; i < blocks; i++) {
-		int which = rank * blocks + i;
+		hsize_t which = rank * blocks + i;
 
 		start[0] = bad ? which / 16 * 16 : rank * part[0];
 		start[1] = bad ? which / 4 % 4 * 8 : 0;

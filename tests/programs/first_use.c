@@ -7,6 +7,7 @@
  */
 #include "golden.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -17,8 +18,13 @@ static const char *dir;
 
 static void wait_for_go(void)
 {
-	while (access(IN_DIR(dir, "go"), F_OK))
+	for (int i = 0; i < 6000; i++) {
+		if (access(IN_DIR(dir, "go"), F_OK) == 0)
+			return;
 		usleep(10000);
+	}
+	errno = ETIMEDOUT;
+	die("no file 'go'");
 }
 
 static int create(const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * Ids of HDF5, which begin with the kind of the object. Those that iterations pass to the program's functions: of which file they
- * are, as the order of the ids says.
+ * An id of HDF5 begins with the kind of its object. Iterations pass ids to the program's functions: the order of the ids says to
+ * which file an id belongs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
