@@ -181,7 +181,8 @@ own_metrics() {
 			"$SERVICE_DIR/n1.log" ||
 		tail -n 2 "$SERVICE_DIR/n1.log")"
 	chmod 755 "$TMP/metrics"
-	record_job 507 "$PYTHON" -c "$(many_writes 10)" || return
+	# Two complete intervals of the stream.
+	record_job 507 "$PYTHON" -c "$(many_writes 10); import time; time.sleep(0.5)" || return
 	ask n1 start --job 507 --uid "$(id -u games)" --gid "$(id -g games)" --always >/dev/null 2>&1
 	ask n1 start --job 508 --uid "$(id -u games)" --gid "$(id -g games)" >/dev/null 2>&1
 	ends 507; wait_for_phase n1 507 'done|failed'

@@ -346,7 +346,7 @@ static void note_stream(struct job_recorder *r)
 	struct live_report report;
 	bool reported;
 
-	follower_await(&r->follower, STREAM_WAIT_MS);   /* the last interval is delivered after the end of the recording */
+	follower_await(&r->follower, STREAM_WAIT_MS);   /* the last intervals are delivered after the recording */
 	reported = follower_report(&r->follower, &report);
 	if (follower_finish(&r->follower, 0) == -EIO)
 		json_object_set_new(r->job, "stream_failed", json_true());
