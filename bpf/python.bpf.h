@@ -32,7 +32,6 @@ __u32 last_code;
 
 #define MAX_CODE_PIECE 4096
 #define MAX_CODE_PIECES 16
-#define MAX_CODES (1u << 20)    /* numbers: far more than there is room for */
 
 static __always_inline u64 read_word(u64 at)
 {
@@ -223,9 +222,9 @@ __noinline int send_code_lines(struct thread *t, const struct iop_python *py, u3
 
 static __always_inline u32 new_code(void)
 {
-	u32 id = last_code < MAX_CODES ? __sync_fetch_and_add(&last_code, 1) + 1 : 0;
+	u32 id = last_code < IOP_SITE_MAX_CODE_ID ? __sync_fetch_and_add(&last_code, 1) + 1 : 0;
 
-	return id <= MAX_CODES ? id : 0;
+	return id <= IOP_SITE_MAX_CODE_ID ? id : 0;
 }
 
 /* Whether the members of a code object could be read. */

@@ -83,7 +83,8 @@ struct iop_python {
 _Static_assert(sizeof(struct iop_python) == 64, "iop_python");
 
 /* A code object: its members tell it from another one that was made later at the same address. */
-#define IOP_SITE_MAX_CODES 8192
+#define IOP_SITE_MAX_CODES 8192         /* at a time */
+#define IOP_SITE_MAX_CODE_ID (1u << 20) /* numbers are not used again: far more than there is room for */
 #define IOP_SITE_MAX_PYTHONS 16384      /* images */
 struct iop_python_code_key { __u64 code, file, name, lines; __u32 first_line, image; };
 

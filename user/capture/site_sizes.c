@@ -92,7 +92,7 @@ static uint64_t site_sizes_row(struct site_sizes *s, const uint8_t site[3])
 /* The summary has the file twice, as file and module. */
 static uint64_t site_sizes_code(struct site_sizes *s, const struct iop_rec_python_code *rec)
 {
-	uint32_t *texts = site_sizes_at(&s->codes, &s->ncodes, rec->id, IOP_SITE_MAX_CODES);
+	uint32_t *texts = site_sizes_at(&s->codes, &s->ncodes, rec->id, IOP_SITE_MAX_CODE_ID);
 
 	if (rec->piece == IOP_PYTHON_LINES)
 		return 0;
