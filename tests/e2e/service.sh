@@ -84,6 +84,15 @@ empty_directories() {
 	verdict "empty_directories" "$(find "$SERVICE_DIR/archives" -mindepth 1)"
 }
 
+# A recording that nobody ends, of a job without processes.
+idle_limit() {
+	ask n1 start --job 521 --uid "$(id -u games)" --gid "$(id -g games)" --always --timeout 10000 >/dev/null 2>&1
+	wait_for_phase n1 521 'empty|failed|done'
+	verdict "idle_limit" "$([ "$(phase n1 521)" = empty ] &&
+		state_value n1 521 message | grep -q 'no process .* seen on this node: the job had no process for the idle limit' ||
+		echo "$(phase n1 521): $(state_value n1 521 message)")"
+}
+
 # A new service takes over what is whole, and sets aside what is not.
 damaged_state() {
 	service_kill n1
@@ -340,6 +349,9 @@ mkdir -m 777 "$TMP/data"
 service_start n1 'record comment ioprobe' 'max-archive-time 2' 'spare 1' ||
 	{ not_ok service "$(tail -n 2 "$SERVICE_DIR/n1.log")"; exit; }
 archive_limit
+service_kill n1
+service_start n1 'record comment ioprobe' 'idle-limit 1' 'spare 1'
+idle_limit
 service_kill n1
 service_start n1 'record comment ioprobe' 'spare 1'
 killed_archiving

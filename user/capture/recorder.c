@@ -360,7 +360,7 @@ static void check_job(struct recorder *r)
 		r->empty_since_ns = now;
 	if (!limit_ns || now - r->empty_since_ns < limit_ns)
 		return;
-	recorder_stop(r, "idle-limit", "the job's processes were gone for the idle limit");
+	recorder_stop(r, "idle-limit", "the job had no process for the idle limit");
 	r->remark = "no end of the job was reported: its processes were gone for the idle limit";
 }
 

@@ -439,7 +439,8 @@ static int job_recorder_record(struct job_recorder *r, struct recorder_options *
 	if (ret && !result.records)
 		return job_recorder_failed(r, err);
 	if (!ret && !result.processes) {
-		state_set(r->state, r->job, "empty", "no process of the job was seen on this node");
+		snprintf(err, sizeof(err), "no process of the job was seen on this node: %s", result.reason);
+		state_set(r->state, r->job, "empty", err);
 		return 0;
 	}
 	note_result(r, &result);
