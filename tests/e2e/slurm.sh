@@ -298,6 +298,7 @@ own_process() {
 # The service is killed after the prolog and started again before the epilog: the recording goes on. The same without an epilog: the
 # recording ends without a report of the job's end.
 killed_service() {
+	[ "${1:-}" != forgotten ] || { service_kill n1; service_start n1 "${RULES[@]}" 'idle-limit 5'; }
 	data killed
 	script killed "$P/writes4000 $TMP/killed/data" "while [ ! -e $TMP/killed/data/end ]; do sleep 0.1; done" \
 		"$P/writes4000 $TMP/killed/data"
@@ -315,7 +316,7 @@ killed_service() {
 	[ "${1:-}" != forgotten ] || verdict "killed, reported" \
 		"$(grep -q 'no end of the job was reported' "$TMP/killed/out" || echo "not in the summary")"
 	nodes_are_well killed
-	[ "${1:-}" != forgotten ] || service_start n1
+	[ "${1:-}" != forgotten ] || service_start n1 "${RULES[@]}"
 }
 
 # wait_for_flush SPOOL FILE: until the spool was written half a second after the file was.
@@ -413,7 +414,7 @@ policy() {
 
 make_hooks
 slurm_start "$TMP/c" "Prolog=$TMP/prolog" "Epilog=$TMP/epilog" >"$TMP/why" || { not_ok slurm "$(cat "$TMP/why")"; exit; }
-RULES=('record comment ioprobe' 'record env IOPROBE=1' 'idle-limit 2' 'spare 3')
+RULES=('record comment ioprobe' 'record env IOPROBE=1' 'idle-limit 30' 'spare 3')
 service_start n1 "${RULES[@]}" && service_start n2 "${RULES[@]}" || { not_ok service "$(tail -n 2 "$SERVICE_DIR"/n?.log)"; exit; }
 
 by_srun
