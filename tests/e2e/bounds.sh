@@ -173,7 +173,7 @@ refuses "less free space already" 1 "MiB are free, --min-free 9000TiB leaves no 
 
 # The same by the policy's words: a recording of a user's process by the service.
 by_policy() {
-	local dir=$TMP/policy program id
+	local dir=$TMP/policy program
 	id games >/dev/null 2>&1 || { skip policy "no user games"; return; }
 	trap 'services_stop' EXIT
 	trap 'exit 130' INT TERM

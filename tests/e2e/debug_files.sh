@@ -54,7 +54,7 @@ requests() { grep -c '"GET ' "$1/log"; }
 
 # A server is asked by symbolize --debuginfod only: neither while recording nor without the option.
 debuginfod() {
-	local dir id text options
+	local dir id text
 	"$PYTHON" -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null && have objcopy ||
 		{ skip debuginfod "libdebuginfod or binutils are not installed"; return; }
 	dir=$(fresh debuginfod)

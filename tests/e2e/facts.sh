@@ -77,7 +77,7 @@ all_of merged
 # Lustre's layouts, by a file system that has its attribute, in a mount namespace of its own; each is asked for once, and what has
 # none is counted.
 striped() {
-	local name="striped $1" f="'*/$1/mount/@'" of
+	local name="striped $1" f="'*/$1/mount/@'"
 	local parts="0-1048576: 1 x 1048576 on 5; 1048576-1073741824: 4 x 4194304 on 5,6,8,9"
 	fresh "$1" >/dev/null && mkdir "$TMP/$1/mount"
 	[ -c /dev/fuse ] && grep -qw fuse /proc/filesystems || { skip "$name" "no FUSE"; return; }

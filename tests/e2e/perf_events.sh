@@ -40,7 +40,7 @@ begin() {
 
 # bystander NAME COMMAND...: the same run as without a recording, five times.
 bystander() {
-	local name="bystander $1" plain now i
+	local name="bystander $1" now i
 	shift
 	for ((i = 0; i < 5; i++)); do
 		now=$(limited 60 "$@" 2>/dev/null </dev/null; echo "status $?")
