@@ -63,8 +63,6 @@ static void parser_environment(char *envp[3])
 {
 	size_t n = 0;
 #ifdef __SANITIZE_ADDRESS__
-	extern char **environ;
-
 	for (char **entry = environ; *entry && n < 2; entry++)
 		if (!strncmp(*entry, "ASAN_OPTIONS=", 13) || !strncmp(*entry, "UBSAN_OPTIONS=", 14))
 			envp[n++] = *entry;

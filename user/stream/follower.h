@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A follower in a process of its own, which a recording starts and never waits for.
+ * A follower in a process of its own, which a recording starts and does not wait for while it records.
  */
 #ifndef IOPROBE_STREAM_FOLLOWER_H
 #define IOPROBE_STREAM_FOLLOWER_H
