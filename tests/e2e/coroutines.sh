@@ -48,6 +48,27 @@ for kind in heap frame thread main; do ucontext $kind session $kind; done
 ucontext multi multi heap
 ucontext perf perf heap
 
+# Whether a program switches stacks is not known if the parser of its file fails: here it is stopped.
+unread() {
+	local name=unread_$1 dir recorder parsers
+	dir=$(fresh "$name")
+	cp "$P/coroutines" "$dir/data/program"
+	mkfifo "$dir/data/go"
+	"$IOPROBE" --attach "$1" -o "$dir/trace" --summary "$dir/out" -- sh -c ": >'$dir/data/ready'; read x <'$dir/data/go'
+		'$dir/data/program' heap '$dir/data/lines'; exit \$?" >"$dir/stdout" 2>"$dir/err" </dev/null & recorder=$!
+	wait_for_file "$dir/data/ready" || not_ok "$name" "the program did not start: $(said "$dir")"
+	mapfile -t parsers < <(pgrep -P $recorder -f parser-process)
+	kill -STOP "${parsers[@]}"
+	echo >"$dir/data/go"
+	end_of $recorder 60
+	verdict "$name, same run" "$([ $STATUS = 44 ] && grep -q '^heap: begun 20 20, written 20 20' "$dir/stdout" ||
+		echo "status $STATUS instead of 44: $(said "$dir")")"
+	verdict "$name, reason" "$(grep -q 'program was not probed: its symbols could not be read: the parser' "$dir/out" ||
+		grep '^note' "$dir/out")"
+	contract "$name"
+}
+for method in session multi perf; do unread $method; done
+
 # Other processes with links of their own to the same library do not take return probes in this one.
 switches below_shell session sh -c "'$P/coroutines' heap DATA/lines; exit \$?" &&
 	expect below_shell "calls('fwrite') == 20 and calls('fputs') == 20"

@@ -157,15 +157,18 @@ static void note_unread(struct libraries *libraries, const char *path, const cha
 	note_missing(libraries->spool, "*", path, "*", text);
 }
 
-/* Code may be mapped from files that are not ELF files; those have no functions to probe. */
+/* Code may be mapped from files that are not ELF files; those have no functions to probe. Code that could not be read may switch
+ * stacks: return probes would end such a program. */
 static void plan_file(struct libraries *libraries, struct library *library)
 {
 	char reason[512];
 	int err = parse_plan(libraries->parsers, &library->file, libraries_last_component(library->path), &library->plan, reason,
 			     sizeof(reason));
 
-	if (err && err != -ENOEXEC)
-		note_unread(libraries, library->path, "its symbols could not be read", reason);
+	if (!err || err == -ENOEXEC)
+		return;
+	note_unread(libraries, library->path, "its symbols could not be read", reason);
+	library->plan.switching = SHARES_STACK;
 }
 
 /* Takes ownership of the file; its fd is -1 if it could not be opened. A file that cannot be read is kept with an empty plan, so

@@ -482,7 +482,8 @@ static int texts_end(struct replay *r, const struct iop_rec_text *rec)
 		  "32-bit programs (i386, x32) ran: neither their system calls nor their library calls are recorded" },
 		{ "compat_calls", "or more system calls by the kernel's 32-bit entry are not recorded" }, /* of older spools */
 		{ "compat_entries", "system calls by the 32-bit ABIs (i386, x32) are not recorded" },
-		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines)" },
+		{ "entry_only", "library calls have no end, result or duration: their programs switch stacks (coroutines), or "
+				"may" },
 		{ "holds_late", "processes ran on before their probes were in place" },
 		{ "unreported_ends", "processes ended without a record of their end: when is not known" },
 		{ "processes_running", "processes ran on when the recording ended" },
