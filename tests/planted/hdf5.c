@@ -12,11 +12,11 @@
 /* The space is allocated, and filled, when the dataset is created; or it is not filled. */
 static void fill(bool bad, const char *dir)
 {
-	hsize_t dims[2] = { ROWS, COLUMNS };
+	hsize_t dims[2] = { 2 * ROWS, COLUMNS };
 	hid_t file = H5Fcreate(in(dir, "fill.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
 		space = H5Screate_simple(2, dims, NULL);
 	hid_t create = H5Pcreate(H5P_DATASET_CREATE), set;
-	double *data = calloc(ROWS * COLUMNS, sizeof(*data));
+	double *data = calloc(2 * ROWS * COLUMNS, sizeof(*data));
 
 	CHECK(file >= 0 && data);
 	H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
@@ -46,6 +46,7 @@ static void chunks(bool bad, const char *dir)
 	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
 	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
 	H5Dclose(set);
+	begin_work();
 	H5Pset_chunk_cache(access, 521, bad ? 0 : 64 * MIB, 0.75);
 	set = H5Dopen2(file, "field", access);
 	for (hsize_t i = 0; i < 24; i++) {
@@ -78,6 +79,7 @@ static void bypass(bool bad, const char *dir)
 	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
 	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
 	H5Dclose(set);
+	begin_work();
 	H5Pset_chunk_cache(access, 521, bad ? MIB : 64 * MIB, 0.75);
 	set = H5Dopen2(file, "field", access);
 	for (hsize_t i = 0; i < 24; i++) {
@@ -108,6 +110,7 @@ static void strided(bool bad, const char *dir)
 	CHECK(file >= 0 && data);
 	set = H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 	CHECK(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+	begin_work();
 	for (hsize_t i = 0; i < 10; i++) {
 		start[bad] = 2 * i;
 		H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, bad ? column : rows, NULL);

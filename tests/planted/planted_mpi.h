@@ -11,11 +11,18 @@
 
 static int rank, size;
 
+static inline void wait_for_ranks(void)
+{
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static inline void begin_mpi(int *argc, char ***argv)
 {
 	MPI_Init(argc, argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	wait_for_all = wait_for_ranks;
+	is_first = !rank;
 }
 
 /* In one job: the ranks of several launches would be told apart by their launch only. */

@@ -20,6 +20,7 @@ static int make_holes(const char *dir, const char *name, int mib)
 	int fd = open_file(dir, name, O_RDWR | O_CREAT | O_TRUNC);
 
 	CHECK(!ftruncate(fd, (off_t)mib * MIB));
+	begin_work();
 	return fd;
 }
 
@@ -33,6 +34,7 @@ static const char *make_deep(const char *dir)
 		len += snprintf(path + len, sizeof(path) - len, "/d");
 		CHECK(!mkdir(path, 0755));
 	}
+	begin_work();
 	return path;
 }
 
@@ -44,6 +46,7 @@ static int make_file(const char *dir, const char *name, int mib)
 	for (int i = 0; i < mib; i++)
 		CHECK(write(fd, block, MIB) == MIB);
 	CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	begin_work();
 	return fd;
 }
 
