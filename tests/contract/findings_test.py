@@ -310,6 +310,32 @@ def synthetic_fill_time(bad, directory):
                    below=lambda k=k: r.write(file, k * MIB, MIB, us=1000))
 
 
+def synthetic_read_by_all(bad, directory, nodes=2):
+    """Four ranks read the same 8 MiB, or each its own."""
+    with Run(directory, ranks=4, nodes=nodes) as run:
+        file = run.file("/data/table")
+        for i in range(4):
+            r = run.rank(i)
+            r.open(file)
+            for k in range(8):
+                r.read(file, (k + (0 if bad else 8 * i)) * MIB, MIB, us=1000)
+
+
+def synthetic_rmw(bad, directory):
+    """Of each 512 KiB half are asked to be written: 1 ms for reading all of it, and 1 ms for writing it back. Or none is read.
+    The program writes as much itself."""
+    with Run(directory) as run:
+        file, r = run.file("/data/a"), run.rank(0)
+        r.open(file, layer="MPI-IO", name="MPI_File_open")
+        r.open(file, parent="MPI-IO")
+        for k in range(20):
+            r.data("write", file, k * 512 * KIB, 256 * KIB, layer="MPI-IO", name="MPI_File_write_at",
+                   below=lambda k=k: [r.read(file, k * 512 * KIB, 512 * KIB, us=1000) if bad else None,
+                                      r.write(file, k * 512 * KIB, 512 * KIB if bad else 256 * KIB, us=1000)])
+        for k in range(10):
+            r.write(file, (16 + k) * MIB, MIB, us=2000)
+
+
 def synthetic_late_output(bad, directory):
     """Rank 0 writes 20 ms, or as long as the others, and all meet in a barrier 1 ms after its write."""
     with Run(directory, ranks=4) as run:
@@ -355,6 +381,11 @@ def synthetic_busy_wait(bad, directory):
             r.write(file, k * MIB, MIB, us=5000)
 
 
+def saves(finding, low_ms, high_ms):
+    saving = finding["saving"]
+    return abs(1000 * saving["low_seconds"] - low_ms) < 0.05 and abs(1000 * saving["high_seconds"] - high_ms) < 0.05
+
+
 # Codes, case, and what must hold of the finding f of each code in the archive that has the cause.
 CASES = [
     (("P01", "P03", "P14"), synthetic_writes, lambda f: f["severity"] == "note"),
@@ -386,7 +417,11 @@ CASES = [
      and f["severity"] == "high"),
     (("X16",), synthetic_hint, lambda f: "fewer than the hint cb_nodes asks for" in f["evidence"] and f["paid_by"] == "rank 0"),
     (("X16",), synthetic_stripes, lambda f: "stripes have several writers" in f["evidence"]),
-    (("X05",), synthetic_fill_time, lambda f: f["operations"] == 8 and f["confidence"] == "measured"),
+    # at most 1.3 times their time; nothing, if the data's writes take as much longer without them
+    (("X05",), synthetic_fill_time, lambda f: f["operations"] == 8 and f["confidence"] == "measured" and saves(f, 0, 1.3 * 8)),
+    (("X18",), synthetic_read_by_all, lambda f: f["ranks"] == "0-3" and f["severity"] == "high" and saves(f, 0, 1.3 * 8)),
+    # at least half of the reads, whose data is not written, and half of the writes
+    (("X04",), synthetic_rmw, lambda f: saves(f, 0.7 * 20 * (0.5 + 0.5), 1.3 * 20 * (1 + 0.5))),
     (("X10",), synthetic_late_output,
      lambda f: f["operations"] == 30 and f["ranks"] == "1-3" and "30 times for rank 0" in f["evidence"]
      and abs(f["cost_seconds"] - 0.19) < 0.002),
@@ -427,11 +462,24 @@ def check_waited_for(root):
     reasons = []
     if "wait in collective calls of MPI, 1.50 s in all" not in found[True]["evidence"] or found[True]["severity"] == "note":
         reasons.append(f"X19 is wrong: {found[True]}")
+    # of 0.5 s, if each of the four ranks can write a part; and as long for bringing the data of three to one
+    if not saves(found[True], 0, 1000 * 2 * (0.5 - 0.5 / 4)):
+        reasons.append(f"X19 saves {found[True]['saving']}")
     if found[True]["confidence"] != "measured" or found[False]["confidence"] != "inferred":
         reasons.append(f"confidence: {[f['confidence'] for f in found.values()]}")
     if "no other rank waits" not in found[False]["evidence"] or found[False]["severity"] != "note":
         reasons.append(f"X19 without waiting: {found[False]}")
     return reasons
+
+
+def check_read_by_one_node(root):
+    """X18 saves nothing where the page cache of one node has the data."""
+    directory = os.path.join(root, "read_by_one_node")
+    synthetic_read_by_all(True, directory, nodes=1)
+    found = report(directory).get("X18")
+    if not found or not saves(found, 0, 0) or found["severity"] != "note":
+        return [f"X18 on one node: {found}"]
+    return []
 
 
 def planted_rows():
@@ -466,7 +514,8 @@ def main():
     passed = failed = 0
     try:
         cases = [(case.__name__, lambda row=row: check_case(root, *row)) for row in CASES for case in row[1:2]]
-        for name, run in [("table", check_table), ("waited_for", lambda: check_waited_for(root))] + cases:
+        for name, run in [("table", check_table), ("waited_for", lambda: check_waited_for(root)),
+                          ("read_by_one_node", lambda: check_read_by_one_node(root))] + cases:
             try:
                 reasons = run()
             except RuntimeError as error:

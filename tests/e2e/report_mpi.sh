@@ -11,7 +11,7 @@ planted M02 independent_reads shared.dat 0-3 -- "${mpi[@]}"
 planted P21 unequal shared.dat 1 -- "${mpi[@]}"
 planted P22 unequal_reads shared.dat 1 -- "${mpi[@]}"
 planted X19 serial shared.dat 0 -- "${mpi[@]}"
-planted X18 read_by_all table.dat 0-3 -- "${mpi[@]}"
+planted X18 read_by_all table.dat 0-3 note -- "${mpi[@]}"       # on one node
 planted X10 late shared.dat 0,2-3 -- "${mpi[@]}"
 planted X02 one_writer shared.dat 0-3 -- "${mpi[@]}"
 planted X34 degraded shared.dat 0-3 -- mpirun -n 4 --mca io ^ompio "$P/planted_mpi"

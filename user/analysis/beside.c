@@ -178,17 +178,25 @@ static bool brings_to_one(const struct analysis *a, uint32_t region)
 	return name && (!strncmp(name, "MPI_Gather", 10) || !strcmp(name, "MPI_Reduce"));
 }
 
-void beside_count_gathered(const struct analysis *a, uint32_t location, uint64_t *spans, uint64_t *gathered)
+struct beside_gathered beside_count_gathered(const struct analysis *a, uint32_t location)
 {
-	*spans = *gathered = 0;
+	struct beside_gathered of = { 0 };
+	uint64_t took = 0;
+
 	for (size_t i = 0; i < a->facts->spans.n; i++) {
 		const struct span *s = &a->facts->spans.v[i];
 
-		if (!s->io || s->location != location)
+		if (s->location != location)
 			continue;
-		++*spans;
-		*gathered += brings_to_one(a, s->before);
+		if (!s->io) {
+			took = s->end_ns - s->begin_ns;
+			continue;
+		}
+		of.spans++;
+		of.gathered += brings_to_one(a, s->before);
+		of.ns += brings_to_one(a, s->before) ? took : 0;
 	}
+	return of;
 }
 
 bool beside_has_calls(const struct analysis *a, uint32_t location, uint64_t from_ns, uint64_t to_ns)

@@ -15,8 +15,10 @@ struct beside_waits { struct beside_wait *v; size_t n; };
 
 /* Waits for the I/O of one location, or of all (TRACE_NONE). Returns false without memory; the caller frees waits->v. */
 bool beside_find(const struct analysis *a, uint32_t of, struct beside_waits *waits);
-/* Of the location's spans of I/O: how many there are, and how many follow a collective call that brings data to one rank. */
-void beside_count_gathered(const struct analysis *a, uint32_t location, uint64_t *spans, uint64_t *gathered);
+/* Of a location's spans of I/O: how many there are, how many follow a collective call that brings data to one rank, and the time of
+ * these calls. */
+struct beside_gathered { uint64_t spans, gathered, ns; };
+struct beside_gathered beside_count_gathered(const struct analysis *a, uint32_t location);
 /* Whether the location has collective calls that begin or end between these times. */
 bool beside_has_calls(const struct analysis *a, uint32_t location, uint64_t from_ns, uint64_t to_ns);
 

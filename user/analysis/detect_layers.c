@@ -33,23 +33,34 @@ static uint64_t asked_above(const struct analysis *a, uint32_t file, uint32_t lo
 	return TRACE_UNKNOWN;
 }
 
-/* The reads, and what is written beyond what was asked. */
+/* The reads, and what is written beyond what was asked. The reads of what is then written may have brought the file's pages into
+ * memory, or its blocks from the disk: without them the writes pay for that. */
 static struct evidence detect_layers_rmw(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
 	const struct dir_stat *w = &s->dir[DIR_WRITE];
-	uint64_t asked = asked_above(a, f->file, s->key.location), beyond = asked < w->bytes ? w->bytes - asked : 0;
-	uint64_t n = s->reads_in_write + saving_part(w->n, beyond, w->bytes),
-		 ns = s->reads_in_write_ns + saving_part(w->ns, beyond, w->bytes);
+	uint64_t asked = asked_above(a, f->file, s->key.location), inside = w->nested_bytes ? w->nested_bytes : w->bytes;
+	uint64_t beyond = asked < inside ? inside - asked : 0;          /* not of what the program writes itself */
+	uint64_t beyond_n = saving_part(w->n, beyond, w->bytes), beyond_ns = saving_part(w->ns, beyond, w->bytes);
+	uint64_t read_only = asked < s->reads_in_write_bytes ? s->reads_in_write_bytes - asked : 0; /* read, not to be written */
+	struct removed all = { a->facts->lowest, s->reads_in_write + beyond_n, 0, s->reads_in_write_ns + beyond_ns, 0, 0 };
+	struct removed least = { a->facts->lowest,
+				 saving_part(s->reads_in_write, read_only, s->reads_in_write_bytes) + beyond_n,
+				 0,
+				 saving_part(s->reads_in_write_ns, read_only, s->reads_in_write_bytes) + beyond_ns,
+				 0,
+				 0 };
+	struct saving saving = saving_remove(a, &all, "time of the reads, less what the writes may pay instead, and of the writes "
+						      "beyond what was asked");
 
 	if (!s->reads_in_write)
 		return (struct evidence){ 0 };
+	saving.low_ns = saving_remove(a, &least, "").low_ns;
 	return (struct evidence){ s->reads_in_write,
 				  s->reads_in_write_bytes,
-				  ns,
+				  all.ns,
 				  s->dir[DIR_READ].first_ns,
 				  s->dir[DIR_READ].last_ns,
-				  saving_remove(a, &(struct removed){ a->facts->lowest, n, 0, ns, 0, 0 },
-						"time of the reads, and of the writes beyond what was asked") };
+				  saving };
 }
 
 static void detect_rmw(struct analysis *a, const struct detector *d)
@@ -150,8 +161,11 @@ static bool fill_fires(const struct analysis *a, const struct file_layer *f)
 	       filled_again(f) * 2 >= f->sum->writes_in_create_bytes;
 }
 
+/* At most their time: where the first write of a page or block costs most, the data's write is then the first one. */
 static struct evidence detect_layers_fill(const struct analysis *a, const struct file_layer *f, const struct io_stat *s)
 {
+	struct removed fill = { a->facts->lowest, s->writes_in_create, 0, s->writes_in_create_ns, 0, 0 };
+
 	(void)f;
 	return (struct evidence){
 		s->writes_in_create,
@@ -159,8 +173,8 @@ static struct evidence detect_layers_fill(const struct analysis *a, const struct
 		s->writes_in_create_ns,
 		s->dir[DIR_WRITE].first_ns,
 		s->dir[DIR_WRITE].last_ns,
-		saving_remove(a, &(struct removed){ a->facts->lowest, s->writes_in_create, 0, s->writes_in_create_ns, 0, 0 },
-			      "time of these writes")
+		saving_at_most(saving_remove(a, &fill, "").high_ns,
+			       "time of these writes; the data's writes may pay for the first use of space instead")
 	};
 }
 

@@ -168,7 +168,7 @@ static void add_serial(struct analysis *a, struct builder *b, uint32_t location)
 			continue;
 		for (size_t j = 0; j < f->n; j++) {
 			const struct dir_stat *r = &f->v[j]->dir[0], *w = &f->v[j]->dir[1];
-			uint64_t ns = r->ns + w->ns, nodes = a->facts->nnodes ? a->facts->nnodes : 1;
+			uint64_t ns = r->ns + w->ns, nodes = a->facts->nnodes, writers = nodes > 1 ? nodes : a->facts->nranks;
 
 			if (f->v[j]->key.location == location)
 				builder_add(
@@ -179,8 +179,11 @@ static void add_serial(struct analysis *a, struct builder *b, uint32_t location)
 						ns,
 						r->first_ns < w->first_ns ? r->first_ns : w->first_ns,
 						r->last_ns > w->last_ns ? r->last_ns : w->last_ns,
-						{ true, 0, ns - ns / nodes,
-						  "one writer for each node; 0 on one node, where one can saturate the path" } });
+						saving_at_most(ns - ns / writers,
+							       nodes > 1 ? "one writer for each node" :
+									   "a part for each rank, to which no data "
+									   "is brought; 0 where one can saturate "
+									   "the path") });
 		}
 	}
 }
@@ -190,7 +193,8 @@ static void add_serial(struct analysis *a, struct builder *b, uint32_t location)
 static bool serial_is_waited_for(struct analysis *a, uint32_t location, struct finding *f)
 {
 	const struct location_stat *s = &a->facts->locations[location];
-	uint64_t spans, gathered, ns = 0;
+	struct beside_gathered of = beside_count_gathered(a, location);
+	uint64_t ns = 0;
 	size_t used = strlen(f->evidence);
 	struct beside_waits waits;
 	bool others = false;
@@ -203,22 +207,31 @@ static bool serial_is_waited_for(struct analysis *a, uint32_t location, struct f
 	for (size_t i = 0; i < waits.n; i++)
 		ns += waits.v[i].ns;
 	free(waits.v);
-	beside_count_gathered(a, location, &spans, &gathered);
 	/* Our archives have no collective calls but those next to I/O: that one waits may not be in them. */
 	for (uint32_t i = 0; i < a->trace->locations.n && !a->trace->ours && !ns && !others; i++)
 		others = i != location && location_rank(a, i) >= 0 && beside_has_calls(a, i, s->first_ns, s->last_ns);
 	words_seconds(text, sizeof(text), ns);
-	if (gathered)
+	if (of.gathered)
 		used += snprintf(f->evidence + used, sizeof(f->evidence) - used,
-				 "; %llu of its %llu spans of I/O follow MPI_Gather or MPI_Reduce", (unsigned long long)gathered,
-				 (unsigned long long)spans);
+				 "; %llu of its %llu spans of I/O follow MPI_Gather or MPI_Reduce", (unsigned long long)of.gathered,
+				 (unsigned long long)of.spans);
 	if (ns)
 		snprintf(f->evidence + used, sizeof(f->evidence) - used,
 			 "; meanwhile the others wait in collective calls of MPI, %s in all", text);
 	else if (others)
 		snprintf(f->evidence + used, sizeof(f->evidence) - used, "; no other rank waits for it in collective calls of MPI");
-	f->inferred = !ns && !gathered;
-	return ns || gathered || !others;
+	f->inferred = !ns && !of.gathered;
+	return ns || of.gathered || !others;
+}
+
+/* On one node the data of the others is copied to the rank, as it is copied to the page cache: as long as that, if the time is not
+ * known. */
+static void serial_add_gathering(struct analysis *a, uint32_t location, struct finding *f)
+{
+	uint64_t ns = beside_count_gathered(a, location).ns;
+
+	if (a->facts->nnodes < 2)
+		f->saving.high_ns += ns ? ns : f->saving.high_ns;
 }
 
 static void detect_serial(struct analysis *a, const struct detector *d)
@@ -243,8 +256,9 @@ static void detect_serial(struct analysis *a, const struct detector *d)
 			   (unsigned long long)a->facts->nranks);
 	if (f) {
 		f->inferred = true;
-		if (a->facts->nnodes < 2 && f->severity == SEVERITY_NOTE && of[most].written * 2 > of[most].bytes)
-			f->severity = SEVERITY_WARN;    /* reads may be followed by a broadcast, which is right */
+		serial_add_gathering(a, most, f);
+		if (a->facts->nnodes < 2)       /* reads may be followed by a broadcast, which is right */
+			f->severity = of[most].written * 2 > of[most].bytes ? SEVERITY_WARN : SEVERITY_NOTE;
 		if (!serial_is_waited_for(a, most, f))
 			f->severity = SEVERITY_NOTE;
 	}

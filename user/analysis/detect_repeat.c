@@ -148,16 +148,14 @@ static struct evidence by_all(const struct analysis *a, const struct file_layer 
 {
 	const struct dir_stat *d = &s->dir[DIR_READ];
 
+	struct saving saving = saving_remove(
+		a, &(struct removed){ a->facts->lowest, d->n, 0, d->ns, d->gap_ns, 0 },
+		"time of these reads on a rank that would no longer read; the time of a broadcast is not subtracted");
+
 	(void)f;
-	return (struct evidence){ d->n,
-				  d->bytes,
-				  d->ns,
-				  d->first_ns,
-				  d->last_ns,
-				  saving_remove(
-					  a, &(struct removed){ a->facts->lowest, d->n, 0, d->ns, d->gap_ns, 0 },
-					  "time of these reads on a rank that would no longer read; the time of a broadcast is not "
-					  "subtracted") };
+	if (a->facts->nnodes == 1)
+		saving = saving_at_most(0, "none on one node: its page cache has the data for all but the first reader");
+	return (struct evidence){ d->n, d->bytes, d->ns, d->first_ns, d->last_ns, saving };
 }
 
 static void detect_by_all(struct analysis *a, const struct detector *d)
@@ -176,7 +174,8 @@ static void detect_by_all(struct analysis *a, const struct detector *d)
 const struct detector detector_X18 = {
 	.code = "X18", .title = "all ranks read the same data", .on = "POSIX", .needs = NEED_SYSTEM | NEED_OFFSETS | NEED_RANKS,
 	.classes = CLASS_BIT(CLASS_READ),
-	.when = "at least 3 readers, and half of the ranks, read the same extent of at least read_by_all_bytes of a data file",
+	.when = "at least 3 readers, and half of the ranks, read the same extent of at least read_by_all_bytes of a data file; a "
+		"note on one node",
 	.why = "the file system serves the same bytes once for each rank; one reader and a broadcast load it once",
 	.topic = "broadcast", .explains = "P05 P15", .test = "read_by_all", .detect = detect_by_all,
 };
