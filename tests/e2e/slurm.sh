@@ -233,9 +233,10 @@ refused() {
 
 requests() {
 	data requests
-	script requests "while [ ! -e $TMP/requests/data/end ]; do sleep 0.1; done"
+	script requests "touch $TMP/requests/data/began" "while [ ! -e $TMP/requests/data/end ]; do sleep 0.1; done"
 	JOB=$(as games sbatch --parsable --comment=ioprobe -D /tmp -o "$TMP/requests/job.out" -N1 -n1 -w n1 "$TMP/requests/script")
 	job_starts "$JOB"
+	wait_for_file "$TMP/requests/data/began"        # SLURM calls a job running before its script is
 	refused "requests, duplicate start" "being recorded already" ask n1 start --job "$JOB" --uid 5 --gid 60 --always
 	refused "requests, stop without start" "is not being recorded" ask n1 stop --job 4000000
 	refused "requests, no such job" "job 4000000 is not known" ask n1 status --job 4000000
