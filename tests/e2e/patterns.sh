@@ -20,7 +20,7 @@ sums() {
 	text=$(limited 60 "$PYTHON" - "$TMP/$1/trace/summary.json" "${@:2}" 2>&1 <<-'END'
 		import fnmatch, json, sys
 		path, layer, calls, size = sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
-		files = [f for f in json.load(open(sys.argv[1]))["files"] if fnmatch.fnmatchcase(f["path"], path)]
+		files = [f for f in json.load(open(sys.argv[1]))["files"] if fnmatch.fnmatchcase(f["path"] or "", path)]
 		parts = [l for f in files for l in f["layers"] if l["name"] == layer]
 		found = [sum(part[key] for part in parts) for key in ("reads", "writes", "bytes_read", "bytes_written")]
 		print(found if found != [calls, calls, size, size] else "", end="")
