@@ -45,7 +45,7 @@ falsified() {
 OPTIONS=
 "$IOPROBE" probes --json --probes "$TESTS/../probes/optional/sockets.probes" >"$TMP/tables"
 covered POSIX cover_posix ""
-# cover_posix also calls functions that are in no probe table: they are not recorded, and ACCURACY.md says so.
+# cover_posix also calls functions that no probe table has. ACCURACY.md says that they are not recorded.
 expect cover_posix "calls('pipe*') == calls('munmap') == 0" \
 	"all('mapped handle' in c.attributes or c.failed for c in select('mmap')) and calls('mmap') > failed('mmap') == 1"
 verdict "cover_posix, calls without a row" "$(grep -Fqx '* `pipe`, `pipe2`, `munmap` and anonymous `mmap` are not recorded.' \

@@ -84,7 +84,7 @@ empty_directories() {
 	verdict "empty_directories" "$(find "$SERVICE_DIR/archives" -mindepth 1)"
 }
 
-# A recording that nobody ends, of a job without processes.
+# A job without processes whose end is not reported: the idle limit ends its recording.
 idle_limit() {
 	ask n1 start --job 521 --uid "$(id -u games)" --gid "$(id -g games)" --always --timeout 10000 >/dev/null 2>&1
 	wait_for_phase n1 521 'empty|failed|done'
