@@ -299,7 +299,10 @@ static __always_inline struct frame *frame_push(struct thread *t, u64 now, bool 
 	return f;
 }
 
-/* Stores the value that the pointer in slot `from` points to in slot `to`. Returns 1 if it cannot be read. */
+#define FIRST_PAGE 4096         /* no program has data there */
+
+/* Stores the value that the pointer in slot `from` points to in slot `to`. Returns 1 if it cannot be read. A null pointer
+ * (MPI_STATUS_IGNORE of Open MPI) is not tried: the page fault costs as much as the rest of the call's record. */
 __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 offset)
 {
 	u64 value = 0;
@@ -310,7 +313,9 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 		return 0;
 	from &= IOP_MAX_ARGS - 1;
 	to &= IOP_MAX_ARGS - 1;
-	if (kind == IOP_ARG_OUT_MMSG) {
+	if (f->args[from] < FIRST_PAGE) {
+		bad = 1;
+	} else if (kind == IOP_ARG_OUT_MMSG) {
 		value = messages_moved(f->args[from], f->sp);   /* needs the result: of a system call only */
 		bad = value == LENGTH_UNKNOWN;
 	} else if (kind == IOP_ARG_OUT_VALUE) {
