@@ -81,8 +81,7 @@ static void release_recording(void *arg)
 
 static void run_server(struct hold_server *server)
 {
-	pthread_t links, reapers[LINK_REAPERS];
-	size_t nreapers = 0;
+	pthread_t links;
 	sigset_t all;
 
 	server->places.mount_fd = server->mount_fd;
@@ -94,12 +93,10 @@ static void run_server(struct hold_server *server)
 	close_others(server);
 	if (pthread_create(&links, NULL, links_serve, server))
 		_exit(1);
-	while (nreapers < LINK_REAPERS && !pthread_create(&reapers[nreapers], NULL, links_reaper, server))
-		nreapers++;     /* without any, what is left is detached when the file system goes */
+	link_reapers_begin(server);
 	holds_serve(server);
 	pthread_join(links, NULL);      /* what it is placing will be in place, and can be removed */
-	while (nreapers)
-		pthread_join(reapers[--nreapers], NULL);
+	link_reapers_join(server);
 	bpf_side_leave_slot(server->kernel);
 	if (server->members)
 		members_end(server->members, release_recording, server);

@@ -10,6 +10,7 @@
 
 #include "bpf/guard.h"
 #include "bpf/hold_server.h"
+#include "bpf/link_reapers.h"
 
 #define HEARTBEAT_MS 20         /* a fifth of the silence that a waiting thread tolerates */
 #define HEARTBEAT_LIMIT_NS 100000000ull
@@ -34,15 +35,13 @@ struct hold_server {
 	/* in the server: */
 	atomic_bool ending;             /* the recorder has closed its sockets, and the guard has been made */
 	struct guard_places places;
+	struct link_reapers reapers;
 	struct guard *guard;            /* NULL: not yet made, or nothing to guard */
 };
 
-#define LINK_REAPERS 32         /* nearly always asleep, in a grace period of the kernel */
-
-/* The threads of the server; all end with the recorder. There are LINK_REAPERS of the last kind. */
+/* Threads of the server, beside those of link_reapers.h; all end with the recorder. */
 void *holds_serve(void *server);
 void *links_serve(void *server);
-void *links_reaper(void *server);
 
 /* Raises the calling thread's priority above that of programs, which may spin on this CPU while they wait for it, or keep all CPUs
  * busy. Without the privilege it has no effect. */

@@ -45,6 +45,10 @@ bool link_program_exists(uint32_t id);
 /* Makes a link and does not pin it. Returns its descriptor or -errno. */
 int link_create(const struct link_request *request);
 
+/* Writes the path of a link's pin, through our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
+#define LINK_PIN_PATH 64
+void link_pin_path(int mount_fd, int number, char *path, size_t len);
+
 /* Pins a link, whose descriptor it closes. Returns the number or -errno. */
 int link_pin(int mount_fd, int number, int fd);
 

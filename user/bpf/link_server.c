@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <ioprobe/descriptor.h>
@@ -24,8 +23,6 @@
 #define UPROBE_MULTI_RETURN 1
 
 #define MAX_UNWINDERS 16        /* of a file: its functions that walk the stack */
-#define REAP_AT_ONCE 2          /* by one thread: each takes 50 to 200 ms, and a recording waits for them at its end */
-#define REAP_GRACE_NS 50000000
 
 /* The uprobe_multi part of union bpf_attr's link_create, which older headers do not have (include/uapi/linux/bpf.h, Linux 6.6). */
 struct link_create_uprobe_multi {
@@ -93,19 +90,18 @@ static int create_perf(const struct link_request *request)
 
 /* ---- pins ---- */
 
-/* Through our descriptor: path_fd of BPF_OBJ_PIN is newer (Linux 6.5). */
-static void pin_path(int mount_fd, int number, char *path, size_t len)
+void link_pin_path(int mount_fd, int number, char *path, size_t len)
 {
 	snprintf(path, len, "/proc/self/fd/%d/%d", mount_fd, number);
 }
 
 int link_pin(int mount_fd, int number, int fd)
 {
-	char path[64];
+	char path[LINK_PIN_PATH];
 	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, fd, 0 };
 	int err;
 
-	pin_path(mount_fd, number, path, sizeof(path));
+	link_pin_path(mount_fd, number, path, sizeof(path));
 	err = syscall(SYS_bpf, BPF_OBJ_PIN, &attr, sizeof(attr)) ? -errno : 0;
 	close(fd);      /* if it could not be pinned this detaches it */
 	return err ? err : number;
@@ -273,52 +269,5 @@ void *links_serve(void *arg)
 	prepare_guard(server);  /* if the recorder died */
 	server->ending = true;
 	free(message);
-	return NULL;
-}
-
-/* ---- the reapers ---- */
-
-/* Returns a descriptor of the link, whose pin is removed, or -1. */
-static int link_server_unpin(const struct hold_server *server, int number)
-{
-	char path[64];
-	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, 0, 0 };
-	int fd;
-
-	if (server->mount_fd < 0)
-		return number;
-	pin_path(server->mount_fd, number, path, sizeof(path));
-	fd = server->ending ? -1 : syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
-	unlink(path);
-	return fd;
-}
-
-/* Waits for the first one; takes those that wait behind it, too. Returns 0 when the recorder has ended. */
-static size_t next_to_reap(const struct hold_server *server, int *fds)
-{
-	size_t n = 0;
-	int number;
-
-	while (n < REAP_AT_ONCE && recv(server->reap_fd, &number, sizeof(number), n ? MSG_DONTWAIT : 0) == sizeof(number))
-		fds[n++] = link_server_unpin(server, number);
-	return n;
-}
-
-/* The kernel drops the reference of a pin up to a grace period of RCU after unlink(2). The process that drops the last reference
- * detaches: that is this thread only if it waits so long. */
-void *links_reaper(void *arg)
-{
-	const struct timespec grace = { 0, REAP_GRACE_NS };
-	struct hold_server *server = arg;
-	int fds[REAP_AT_ONCE];
-	size_t n;
-
-	while ((n = next_to_reap(server, fds))) {
-		if (!server->ending)
-			nanosleep(&grace, NULL);
-		while (n--)
-			if (fds[n] >= 0)
-				close(fds[n]);
-	}
 	return NULL;
 }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+ *
+ * Detaching a link takes some 0.3 ms, in which the kernel removes its probes one by one, and then 10 to 200 ms, in which it waits
+ * for grace periods. Until its probes are removed, each program that maps the file pays for them at each probed instruction: so
+ * no link should wait for a thread that waits for the kernel.
+ */
+#include "bpf/link_reapers.h"
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/hold_server_internal.h"
+#include "bpf/link_request.h"
+
+#define PIN_GRACE_NS 50000000
+#define STACK_BYTES 65536
+
+/* Returns a descriptor of the link, whose pin is removed, or -1. */
+static int take_pinned(const struct hold_server *server, int number)
+{
+	char path[LINK_PIN_PATH];
+	struct { uint64_t pathname; uint32_t bpf_fd, file_flags; } attr = { (uintptr_t)path, 0, 0 };
+	int fd;
+
+	if (server->mount_fd < 0)
+		return number;
+	link_pin_path(server->mount_fd, number, path, sizeof(path));
+	fd = server->ending ? -1 : syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
+	unlink(path);
+	return fd;
+}
+
+/* Returns the link's id, 0 if it is not known. */
+static uint32_t pinned_link_id(int fd)
+{
+	struct { uint32_t type, id; } info = { 0 };
+	struct { uint32_t fd, len; uint64_t info; } attr = { fd, sizeof(info), (uintptr_t)&info };
+
+	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) ? 0 : info.id;
+}
+
+static bool link_exists(uint32_t id)
+{
+	struct { uint32_t id, next_id, open_flags; } attr = { .id = id };
+	int fd = syscall(SYS_bpf, BPF_LINK_GET_FD_BY_ID, &attr, sizeof(attr));
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The process that drops the last reference detaches. That is this thread, unless the kernel drops that of the pin later, after a
+ * grace period of RCU: then a worker of the kernel detaches, which may lose its CPU while it has the lock that each new link
+ * needs. */
+static void reap_link(struct hold_server *server, int number)
+{
+	const struct timespec grace = { 0, PIN_GRACE_NS };
+	bool slow = server->reapers.slow_pins;
+	int fd = take_pinned(server, number);
+	uint32_t id;
+
+	if (fd < 0)
+		return;
+	id = slow ? 0 : pinned_link_id(fd);
+	if (slow && !server->ending)
+		nanosleep(&grace, NULL);
+	close(fd);
+	if (id && link_exists(id))
+		server->reapers.slow_pins = true;
+}
+
+static void *reaper_thread(void *arg);
+
+/* Called under the lock. */
+static void reapers_add(struct hold_server *server)
+{
+	struct link_reapers *reapers = &server->reapers;
+	pthread_attr_t attr;
+
+	if (reapers->n == MAX_LINK_REAPERS || pthread_attr_init(&attr))
+		return;
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (!pthread_create(&reapers->threads[reapers->n], &attr, reaper_thread, server)) {
+		reapers->n++;
+		reapers->idle++;
+	}
+	pthread_attr_destroy(&attr);
+}
+
+/* The last idle thread makes another one before it gets busy. */
+static void set_reaper_busy(struct hold_server *server, bool busy)
+{
+	pthread_mutex_lock(&server->reapers.lock);
+	server->reapers.idle += busy ? -1 : 1;
+	if (busy && !server->reapers.idle)
+		reapers_add(server);
+	pthread_mutex_unlock(&server->reapers.lock);
+}
+
+static void *reaper_thread(void *arg)
+{
+	struct hold_server *server = arg;
+	int number;
+
+	while (recv(server->reap_fd, &number, sizeof(number), 0) == sizeof(number)) {
+		set_reaper_busy(server, true);
+		reap_link(server, number);
+		set_reaper_busy(server, false);
+	}
+	return NULL;
+}
+
+void link_reapers_begin(struct hold_server *server)
+{
+	pthread_mutex_init(&server->reapers.lock, NULL);
+	pthread_mutex_lock(&server->reapers.lock);
+	reapers_add(server);
+	pthread_mutex_unlock(&server->reapers.lock);
+}
+
+void link_reapers_join(struct hold_server *server)
+{
+	struct link_reapers *reapers = &server->reapers;
+
+	for (size_t i = 0;; i++) {
+		pthread_t thread = 0;
+		bool done;
+
+		pthread_mutex_lock(&reapers->lock);
+		done = i >= reapers->n;         /* a thread that still runs may have added one */
+		if (!done)
+			thread = reapers->threads[i];
+		pthread_mutex_unlock(&reapers->lock);
+		if (done)
+			return;
+		pthread_join(thread, NULL);
+	}
+}
