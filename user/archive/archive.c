@@ -169,6 +169,8 @@ static int archive_write_all(struct spool_reader *spool, struct call_sites *site
 		ret = create_sinks(&sinks, attempt, whole_job, &sides, text, err, err_len);
 	if (!ret && whole_job)
 		otf2_sink_whole_job(sinks.otf2);
+	if (!ret && !getenv("NOTHREAD"))
+		otf2_sink_start_thread(sinks.otf2);
 	if (!ret)
 		ret = replay_into(spool, sites, &sinks, attempt->out->path, err, err_len);
 	if (!ret && attempt->options->json && add_json(text, sides.v[SUMMARY]))

@@ -33,8 +33,15 @@ int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...)
 
 int otf2_fail_library(struct otf2_sink *s, OTF2_ErrorCode code, const char *action)
 {
-	return otf2_fail(s, otf2_library_errno(code), "%s/" ARCHIVE_NAME ".otf2: cannot %s: %s", s->dir, action,
-			 otf2_library_message(code));
+	return otf2_fail(s, otf2_library_errno(code), OTF2_LIBRARY_FAILURE, s->dir, action, otf2_library_message(code));
+}
+
+int otf2_check_writer(struct otf2_sink *s)
+{
+	const char *message;
+	int error = s->error ? 0 : otf2_writer_error(s->writer, &message);
+
+	return error ? otf2_fail(s, error, "%s", message) : s->error;
 }
 
 /* ---- opening ---- */
@@ -71,17 +78,18 @@ static int archive_open(struct otf2_sink *s)
 	code = OTF2_Archive_OpenEvtFiles(s->archive);
 	if (code != OTF2_SUCCESS)
 		return otf2_fail_library(s, code, "create the archive");
-	s->attributes = OTF2_AttributeList_New();
-	return s->attributes ? 0 : otf2_fail(s, -ENOMEM, "%s: out of memory", s->dir);
+	s->writer = otf2_writer_create(s->archive, s->dir);
+	return s->writer ? 0 : otf2_fail(s, -ENOMEM, "%s: out of memory", s->dir);
 }
 
 int otf2_location_open(struct otf2_sink *s, const struct model *model, uint32_t location)
 {
+	const struct otf2_writer_settings settings = { .tag = model->recording_tag, .whole_job = s->whole_job,
+						       .unaligned_ref = otf2_attribute_ref(model, ATTRIBUTE_UNALIGNED) };
 	struct otf2_location *l;
 
 	if (location >= model->locations.n || model->locations.v[location].group >= model->groups.n)
 		return otf2_fail(s, -EINVAL, "%s: event of an undefined location %u", s->dir, location);
-	s->unaligned_ref = otf2_attribute_ref(model, ATTRIBUTE_UNALIGNED);
 	if (location >= s->nlocations) {
 		size_t n = model->locations.n > 2 * s->nlocations ? model->locations.n : 2 * s->nlocations;
 
@@ -93,27 +101,13 @@ int otf2_location_open(struct otf2_sink *s, const struct model *model, uint32_t 
 		s->nlocations = n;
 	}
 	l = &s->locations[location];
+	if (!l->kept)
+		otf2_writer_open(s->writer, location, model->locations.v[location].id, &settings);
 	l->kept = true;
-	if (l->writer || l->closed)
-		return 0;
-	l->writer = OTF2_Archive_GetEvtWriter(s->archive, model->locations.v[location].id);
-	return l->writer ? 0 : otf2_fail_library(s, OTF2_ERROR_INTEGRITY_FAULT, "write a location");
+	return 0;
 }
 
 /* ---- closing ---- */
-
-static int location_close(struct otf2_sink *s, struct otf2_location *l)
-{
-	OTF2_ErrorCode code = OTF2_EvtWriter_GetNumberOfEvents(l->writer, &l->events);
-
-	if (code == OTF2_SUCCESS)
-		code = otf2_library_checked(OTF2_Archive_CloseEvtWriter(s->archive, l->writer));
-	l->writer = NULL;
-	l->closed = true;
-	if (code != OTF2_SUCCESS)
-		return otf2_fail_library(s, code, "write the events of a location");
-	return 0;
-}
 
 /* The library keeps a chunk of memory and a descriptor for each open location. */
 static int otf2_location_end(struct sink *sink, const struct model *model, uint32_t location)
@@ -121,19 +115,19 @@ static int otf2_location_end(struct sink *sink, const struct model *model, uint3
 	struct otf2_sink *s = (struct otf2_sink *)sink;
 
 	(void)model;
-	if (s->error || !s->archive || location >= s->nlocations || !s->locations[location].writer)
+	if (s->error || !s->archive || location >= s->nlocations || !s->locations[location].kept || s->locations[location].closed)
 		return s->error;
-	return location_close(s, &s->locations[location]);
+	otf2_writer_close(s->writer, location);
+	s->locations[location].closed = true;
+	return otf2_check_writer(s);
 }
 
 static int close_events(struct otf2_sink *s)
 {
-	int error = 0;
-
-	for (size_t i = 0; i < s->nlocations && !error; i++)
-		if (s->locations[i].writer)
-			error = location_close(s, &s->locations[i]);
-	return error;
+	for (uint32_t i = 0; i < s->nlocations; i++)
+		otf2_location_end(&s->sink, NULL, i);
+	otf2_writer_finish(s->writer);
+	return otf2_check_writer(s);
 }
 
 /* Readers log an error for every location without a .def file, even an empty one. */
@@ -174,6 +168,10 @@ static void archive_abandon(struct otf2_sink *s)
 {
 	if (!s->archive)
 		return;
+	if (s->writer) {
+		otf2_writer_finish(s->writer);
+		otf2_check_writer(s);
+	}
 	if (s->error)
 		otf2_library_leak(s->archive);
 	else
@@ -267,8 +265,7 @@ void otf2_sink_destroy(struct sink *sink)
 	if (!s)
 		return;
 	archive_abandon(s);
-	if (s->attributes)
-		OTF2_AttributeList_Delete(s->attributes);
+	otf2_writer_destroy(s->writer);
 	free(s->locations);
 	free(s->region_refs);
 	otf2_sites_deinit(s);
@@ -276,6 +273,11 @@ void otf2_sink_destroy(struct sink *sink)
 	free(s->dir);
 	free(s->path);
 	free(s);
+}
+
+bool otf2_sink_start_thread(struct sink *sink)
+{
+	return otf2_writer_start(((struct otf2_sink *)sink)->writer);
 }
 
 void otf2_sink_whole_job(struct sink *sink)

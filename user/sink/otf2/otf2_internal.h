@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * State shared by the files of the OTF2 sink: otf2.c (lifetime of an archive), otf2_events.c (events), otf2_defs.c (definitions).
+ * otf2_writer.c has a state of its own.
  */
 #ifndef IOPROBE_SINK_OTF2_INTERNAL_H
 #define IOPROBE_SINK_OTF2_INTERNAL_H
@@ -9,6 +10,7 @@
 
 #include "model/model.h"
 #include "sink/otf2/otf2.h"
+#include "sink/otf2/otf2_writer.h"
 #include "otf2/otf2_library.h"
 
 /* Refs of the attributes. */
@@ -57,10 +59,8 @@ struct otf2_refs { uint32_t *ref, *v, n; };
 
 /* One per model location, same index. */
 struct otf2_location {
-	OTF2_EvtWriter *writer;         /* NULL until its first event */
 	uint64_t last_ns;
-	uint64_t events;                /* as counted by the writer, valid after the event files are closed */
-	bool kept;                      /* gets a definition */
+	bool kept;                      /* it was opened and gets a definition */
 	bool closed;                    /* finished: the library would overwrite its file */
 };
 
@@ -69,8 +69,7 @@ struct otf2_sink {
 	char *dir;                      /* as shown in messages */
 	char *path;                     /* as passed to the library and to system calls */
 	OTF2_Archive *archive;
-	OTF2_AttributeList *attributes; /* reused; the library empties it with every event written */
-	uint32_t unaligned_ref;         /* of ATTRIBUTE_UNALIGNED, since the first location was opened */
+	struct otf2_writer *writer;
 	struct otf2_location *locations;
 	size_t nlocations;
 	uint32_t *region_refs;          /* model region -> dense OTF2 ref in order of first use, REF_NONE if unused */
@@ -78,8 +77,7 @@ struct otf2_sink {
 	uint32_t *regions;              /* OTF2 ref -> model region */
 	uint32_t nregions, cap_regions;
 	struct otf2_refs contexts, lines;       /* of model.contexts and model.code_lines */
-	uint32_t tag;                   /* of the recording, in every matching id */
-	bool whole_job;                 /* then the tag is not used */
+	bool whole_job;                 /* then the recording's tag is not used */
 	uint64_t first_ns, last_ns;     /* of all events written; first_ns UINT64_MAX if there are none */
 	int error;                      /* first error, a negative errno */
 	char message[512];
@@ -88,19 +86,25 @@ struct otf2_sink {
 /* Records the first error and returns it. */
 int otf2_fail(struct otf2_sink *sink, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Of an archive's directory, what could not be done, and why. */
+#define OTF2_LIBRARY_FAILURE "%s/" OTF2_ARCHIVE_NAME ".otf2: cannot %s: %s"
+
 /* The same with the library's description of code; action completes "cannot …". */
 int otf2_fail_library(struct otf2_sink *sink, OTF2_ErrorCode code, const char *action);
 
 /* Returns the ref of an attribute in the archive of a model, whose options are known: refs have no gaps. */
 uint32_t otf2_attribute_ref(const struct model *model, enum otf2_attribute attribute);
 
-/* Opens the location's writer if it has none and marks it as kept. */
+/* Records the first error of the writer, if there is one. Returns the first error of all. */
+int otf2_check_writer(struct otf2_sink *sink);
+
+/* Opens the location if it is not, and so marks it as kept. */
 int otf2_location_open(struct otf2_sink *sink, const struct model *model, uint32_t location);
 
 int otf2_event(struct sink *sink, const struct model *model, const struct model_event *event);
 
-/* Adds the attributes of a call's site (as in its Enter) to the sink's list. Returns 0 or -ENOMEM; *code: the library's result. */
-int otf2_sites_add(struct otf2_sink *sink, const struct model *model, uint32_t site, OTF2_ErrorCode *code);
+/* Passes a call's site, as in its Enter, to the writer. Returns 0 or -ENOMEM. */
+int otf2_sites_add(struct otf2_sink *sink, const struct model *model, uint32_t site);
 void otf2_sites_deinit(struct otf2_sink *sink);
 
 /* Opens a location for every member of a communicator, even if the rank has no events: the group definition refers to a location.

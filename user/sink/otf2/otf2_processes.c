@@ -112,7 +112,7 @@ static void define_location(struct definitions *d, size_t l)
 	const struct model_location *location = &m->locations.v[l];
 	OTF2_StringRef name = otf2_string_ref(d, location->name);
 
-	DEFINE(d, Location, location->id, name, OTF2_LOCATION_TYPE_CPU_THREAD, d->sink->locations[l].events,
+	DEFINE(d, Location, location->id, name, OTF2_LOCATION_TYPE_CPU_THREAD, otf2_writer_events(d->sink->writer, l),
 	       d->group_refs[location->group]);
 	if (!m->recording_begin_ns || l >= m->lifetimes.n)
 		return;

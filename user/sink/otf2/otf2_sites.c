@@ -52,22 +52,19 @@ static uint32_t context_ref(struct otf2_sink *s, const struct model *model, uint
 	return s->contexts.ref[context];
 }
 
-int otf2_sites_add(struct otf2_sink *s, const struct model *model, uint32_t site, OTF2_ErrorCode *code)
+int otf2_sites_add(struct otf2_sink *s, const struct model *model, uint32_t site)
 {
-	OTF2_AttributeList *a = s->attributes;
 	const struct model_site *where;
-	uint32_t line;
+	uint32_t line, context;
 
-	*code = OTF2_SUCCESS;
 	if (!site || site > model->sites.n)
 		return 0;
 	where = &model->sites.v[site - 1];
 	if (refs_init(&s->contexts, model->contexts.n) || refs_init(&s->lines, model->code_lines.n))
 		return -ENOMEM;
-	*code = OTF2_AttributeList_AddCallingContextRef(a, ATTRIBUTE_CALLING_CONTEXT, context_ref(s, model, where->context));
+	context = context_ref(s, model, where->context);
 	line = where->application == REF_NONE ? REF_NONE : model->contexts.v[where->application].line;
-	if (line != REF_NONE && *code == OTF2_SUCCESS)
-		*code = OTF2_AttributeList_AddSourceCodeLocationRef(a, ATTRIBUTE_SOURCE_CODE_LOCATION, ref_of(&s->lines, line));
+	otf2_writer_site(s->writer, context, line == REF_NONE ? REF_NONE : ref_of(&s->lines, line));
 	return 0;
 }
 

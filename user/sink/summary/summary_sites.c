@@ -27,25 +27,30 @@ struct row {
 	bool several_files;
 	uint64_t worst_ns;              /* of the process that spent most time here */
 	uint32_t worst_group;
+	struct group_time *last_time;   /* of the process that called last; NULL: none yet */
 	UT_hash_handle hh;
 };
 
 struct group_key { struct row *row; uint64_t group; };
 struct group_time { struct group_key key; uint64_t time_ns; UT_hash_handle hh; };
-struct operation { uint64_t id; struct row *row; uint8_t mode; UT_hash_handle hh; };
-struct location { uint32_t depth; uint64_t enter_ns; struct row *row; };
+struct operation { uint64_t id; struct row *row; uint8_t mode; };
+struct pending { struct operation op; UT_hash_handle hh; };
+/* blocking: begun and not ended; row NULL: none. Most operations end in the call that began them: only others take a table. */
+struct location { uint32_t depth; uint64_t enter_ns; struct row *row; struct operation blocking; };
 
 struct summary_sites {
 	struct row *rows;
+	struct row **site_rows;         /* rows by model site, as far as they were looked up */
+	size_t nsite_rows;
 	struct group_time *groups;
-	struct operation *operations;
+	struct pending *operations;
 	struct location *locations;
 	size_t nlocations;
 };
 
 /* ---- rows ---- */
 
-static struct row *row_of(struct summary_sites *s, const struct model *model, uint32_t site)
+static struct row *row_lookup(struct summary_sites *s, const struct model *model, uint32_t site)
 {
 	struct row_key key = { REF_NONE, CALLERS_UNKNOWN };
 	struct row *row;
@@ -71,24 +76,50 @@ static struct row *row_of(struct summary_sites *s, const struct model *model, ui
 	return NULL;
 }
 
-static int add_time(struct summary_sites *s, struct row *row, uint32_t group, uint64_t time_ns)
+/* Sites are in the model before the first event. */
+static struct row *row_of(struct summary_sites *s, const struct model *model, uint32_t site)
+{
+	if (!s->site_rows) {
+		s->site_rows = calloc(model->sites.n + 1, sizeof(*s->site_rows));
+		if (!s->site_rows)
+			return NULL;
+		s->nsite_rows = model->sites.n + 1;
+	}
+	if (site >= s->nsite_rows)
+		return row_lookup(s, model, site);
+	if (!s->site_rows[site])
+		s->site_rows[site] = row_lookup(s, model, site);
+	return s->site_rows[site];
+}
+
+static struct group_time *time_of(struct summary_sites *s, struct row *row, uint32_t group)
 {
 	struct group_key key = { row, group };
 	struct group_time *time;
 
-	row->time_ns += time_ns;
 	HASH_FIND(hh, s->groups, &key, sizeof(key), time);
-	if (!time) {
-		time = calloc(1, sizeof(*time));
-		if (!time)
-			return -ENOMEM;
-		time->key = key;
-		HASH_ADD(hh, s->groups, key, sizeof(time->key), time);
-		if (!hash_added(time)) {
-			free(time);
-			return -ENOMEM;
-		}
-	}
+	if (time)
+		return time;
+	time = calloc(1, sizeof(*time));
+	if (!time)
+		return NULL;
+	time->key = key;
+	HASH_ADD(hh, s->groups, key, sizeof(time->key), time);
+	if (hash_added(time))
+		return time;
+	free(time);
+	return NULL;
+}
+
+static int add_time(struct summary_sites *s, struct row *row, uint32_t group, uint64_t time_ns)
+{
+	struct group_time *time = row->last_time;
+
+	row->time_ns += time_ns;
+	if (!time || time->key.group != group)
+		time = row->last_time = time_of(s, row, group);
+	if (!time)
+		return -ENOMEM;
 	time->time_ns += time_ns;
 	if (time->time_ns >= row->worst_ns) {
 		row->worst_ns = time->time_ns;
@@ -128,10 +159,24 @@ static void note_file(struct row *row, uint32_t file)
 		row->file = file;
 }
 
+static int sites_pending_add(struct summary_sites *s, const struct operation *op)
+{
+	struct pending *pending = malloc(sizeof(*pending));
+
+	if (!pending)
+		return -ENOMEM;
+	*pending = (struct pending){ .op = *op };
+	HASH_ADD(hh, s->operations, op.id, sizeof(pending->op.id), pending);
+	if (hash_added(pending))
+		return 0;
+	free(pending);
+	return -ENOMEM;
+}
+
 /* Counts only operations of the outermost call itself: its inner calls move the same bytes again. */
 static int on_begin(struct summary_sites *s, const struct model *model, struct location *l, const struct model_event *e)
 {
-	struct operation *operation;
+	struct operation op = { .id = e->u.begin.matching_id, .row = l->row, .mode = e->u.begin.mode };
 
 	if (l->depth != 1 || !l->row)
 		return 0;
@@ -139,15 +184,12 @@ static int on_begin(struct summary_sites *s, const struct model *model, struct l
 	l->row->writes += e->u.begin.mode == OTF2_IO_OPERATION_MODE_WRITE;
 	if (e->u.begin.handle < model->handles.n)
 		note_file(l->row, model->handles.v[e->u.begin.handle].file);
-	operation = malloc(sizeof(*operation));
-	if (!operation)
+	if (e->u.begin.flags & OTF2_IO_OPERATION_FLAG_NON_BLOCKING)
+		return sites_pending_add(s, &op);
+	if (l->blocking.row && sites_pending_add(s, &l->blocking))
 		return -ENOMEM;
-	*operation = (struct operation){ .id = e->u.begin.matching_id, .row = l->row, .mode = e->u.begin.mode };
-	HASH_ADD(hh, s->operations, id, sizeof(operation->id), operation);
-	if (hash_added(operation))
-		return 0;
-	free(operation);
-	return -ENOMEM;
+	l->blocking = op;
+	return 0;
 }
 
 static void count_moved(struct row *row, uint8_t mode, uint64_t bytes, bool failed)
@@ -162,16 +204,21 @@ static void count_moved(struct row *row, uint8_t mode, uint64_t bytes, bool fail
 		row->bytes_written += bytes;
 }
 
-static void on_end(struct summary_sites *s, uint64_t id, uint64_t bytes, bool failed)
+static void on_end(struct summary_sites *s, struct location *l, uint64_t id, uint64_t bytes, bool failed)
 {
-	struct operation *operation;
+	struct pending *pending;
 
-	HASH_FIND(hh, s->operations, &id, sizeof(id), operation);
-	if (!operation)
+	if (l->blocking.row && l->blocking.id == id) {
+		count_moved(l->blocking.row, l->blocking.mode, bytes, failed);
+		l->blocking.row = NULL;
 		return;
-	count_moved(operation->row, operation->mode, bytes, failed);
-	HASH_DEL(s->operations, operation);
-	free(operation);
+	}
+	HASH_FIND(hh, s->operations, &id, sizeof(id), pending);
+	if (!pending)
+		return;
+	count_moved(pending->op.row, pending->op.mode, bytes, failed);
+	HASH_DEL(s->operations, pending);
+	free(pending);
 }
 
 static struct location *location_of(struct summary_sites *s, uint32_t index)
@@ -207,8 +254,8 @@ int summary_sites_event(struct summary_sites **sites, const struct model *model,
 	case EV_ENTER: return on_enter(*sites, model, l, e);
 	case EV_LEAVE: return on_leave(*sites, model, l, e);
 	case EV_BEGIN: return on_begin(*sites, model, l, e);
-	case EV_COMPLETE: on_end(*sites, e->u.complete.matching_id, e->u.complete.bytes, e->u.complete.failed); return 0;
-	case EV_CANCELLED: on_end(*sites, e->u.op.matching_id, 0, true); return 0;
+	case EV_COMPLETE: on_end(*sites, l, e->u.complete.matching_id, e->u.complete.bytes, e->u.complete.failed); return 0;
+	case EV_CANCELLED: on_end(*sites, l, e->u.op.matching_id, 0, true); return 0;
 	default: return 0;
 	}
 }
@@ -226,8 +273,9 @@ void summary_sites_destroy(struct summary_sites *s)
 	if (!s)
 		return;
 	FREE_ALL(s->groups, group_time);
-	FREE_ALL(s->operations, operation);
+	FREE_ALL(s->operations, pending);
 	FREE_ALL(s->rows, row);
+	free(s->site_rows);
 	free(s->locations);
 	free(s);
 }
