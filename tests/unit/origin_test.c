@@ -3,6 +3,7 @@
  * What a recording says of where it comes from, for merge: version, clocks, batch job, launch and its size, declared mounts.
  */
 #include "replay_fixture.h"
+#include "replay/preview.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,17 +99,19 @@ static void declared_mounts(void **state)
 
 static bool whole_job(const char *const *processes)
 {
+	struct replay_preview preview;
 	struct spool_reader *spool;
-	bool whole;
 
 	for (int i = 0; processes[i]; i++)
 		sb_text(&sb, IOP_REC_PROCESS, 100 + i, 2, processes[i], NULL);
 	assert_int_equal(spool_writer_destroy(sb.writer), 0);
 	sb.writer = NULL;
 	assert_int_equal(spool_reader_open(&spool, sb.path), 0);
-	assert_int_equal(replay_is_whole_job(spool, &whole), 0);
+	assert_int_equal(replay_preview(spool, &preview), 0);
 	spool_reader_destroy(spool);
-	return whole;
+	assert_null(preview.sites);
+	assert_false(preview.bounded);
+	return preview.whole_job;
 }
 #define PROCESSES(...) (const char *const[]){ __VA_ARGS__, NULL }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "archive/symbolize.h"
+#include "replay/preview.h"
 #include "replay/replay.h"
 #include "replay/sites.h"
 #include "privilege/worker.h"
@@ -88,7 +89,7 @@ static int side_files_open(struct side_files *sides, const struct attempt *attem
 
 /* ---- replay ---- */
 
-struct sinks { struct sink *size, *otf2, *summary, *sides[NSIDES]; };
+struct sinks { struct sink *size, *otf2, *summary, *sides[NSIDES]; };   /* size: NULL if there is no limit */
 
 /* Computes the size that is compared with the recording's limits; the spool is kept until the archive is complete. */
 static int size_sink_create(struct sink **out, bool whole_job)
@@ -100,16 +101,16 @@ static int size_sink_create(struct sink **out, bool whole_job)
 					statvfs(".", &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize, whole_job);
 }
 
-static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool whole_job, struct side_files *sides, FILE *text,
-			char *err, size_t err_len)
+static int create_sinks(struct sinks *sinks, const struct attempt *attempt, const struct replay_preview *preview,
+			struct side_files *sides, FILE *text, char *err, size_t err_len)
 {
 	int ret = otf2_sink_create_here(&sinks->otf2, attempt->out->path, err, err_len);
 
 	if (ret)
 		return ret;
 	ret = summary_sink_create(&sinks->summary, sides->v[TEXT] ? sides->v[TEXT] : text, false);
-	if (!ret)
-		ret = size_sink_create(&sinks->size, whole_job);
+	if (!ret && preview->bounded)
+		ret = size_sink_create(&sinks->size, preview->whole_job);
 	for (size_t i = 0; i < NSIDES && !ret; i++)
 		ret = side_outputs[i]->create(&sinks->sides[i], sides->v[i]);
 	if (ret)
@@ -125,14 +126,19 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, bool
 static int replay_into(struct spool_reader *spool, struct call_sites *sites, struct sinks *sinks, const char *dir, char *err,
 		       size_t err_len)
 {
-	struct sink *order[3 + NSIDES] = { sinks->size, sinks->summary };
+	struct sink *order[3 + NSIDES];
 	char reason[900] = "";
 	struct model model;
+	size_t n = 0;
 	int ret;
 
-	memcpy(&order[2], sinks->sides, sizeof(sinks->sides));
-	order[2 + NSIDES] = sinks->otf2;
-	ret = replay_run_with_sites(spool, sites, &model, order, 3 + NSIDES, reason, sizeof(reason));
+	if (sinks->size)
+		order[n++] = sinks->size;
+	order[n++] = sinks->summary;
+	for (size_t i = 0; i < NSIDES; i++)
+		order[n++] = sinks->sides[i];
+	order[n++] = sinks->otf2;
+	ret = replay_run_with_sites(spool, sites, &model, order, n, reason, sizeof(reason));
 	if (ret == -ENOSPC && model.end.cut)
 		snprintf(err, err_len, "%s: no archive can be made: --%s leaves no room for it", dir, model.end.stopped_by);
 	else if (ret && otf2_sink_error(sinks->otf2))
@@ -158,7 +164,7 @@ static int add_json(FILE *text, FILE *json)
 	return ferror(json) ? -EIO : 0;
 }
 
-static int archive_write_all(struct spool_reader *spool, struct call_sites *sites, bool whole_job, const struct attempt *attempt,
+static int archive_write_all(struct spool_reader *spool, const struct replay_preview *preview, const struct attempt *attempt,
 			     FILE *text, char *err, size_t err_len)
 {
 	struct side_files sides = { 0 };
@@ -166,13 +172,13 @@ static int archive_write_all(struct spool_reader *spool, struct call_sites *site
 	int ret = side_files_open(&sides, attempt, err, err_len), closed;
 
 	if (!ret)
-		ret = create_sinks(&sinks, attempt, whole_job, &sides, text, err, err_len);
-	if (!ret && whole_job)
+		ret = create_sinks(&sinks, attempt, preview, &sides, text, err, err_len);
+	if (!ret && preview->whole_job)
 		otf2_sink_whole_job(sinks.otf2);
 	if (!ret && !getenv("NOTHREAD"))
 		otf2_sink_start_thread(sinks.otf2);
 	if (!ret)
-		ret = replay_into(spool, sites, &sinks, attempt->out->path, err, err_len);
+		ret = replay_into(spool, preview->sites, &sinks, attempt->out->path, err, err_len);
 	if (!ret && attempt->options->json && add_json(text, sides.v[SUMMARY]))
 		fprintf(stderr, "ioprobe: %s/summary.json cannot be read\n", attempt->out->path);
 	closed = side_files_close(&sides, !ret);
@@ -203,32 +209,20 @@ static void allow_many_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);       /* if it fails, the sink reports which file could not be opened */
 }
 
-/* An extra pass over the spool: the first event depends on properties of the last process. */
-static bool is_whole_job(void)
-{
-	struct spool_reader *spool = NULL;
-	bool whole = false;
-
-	if (!spool_reader_open(&spool, OUTPUT_SPOOL) && replay_is_whole_job(spool, &whole))
-		whole = false;
-	spool_reader_destroy(spool);
-	return whole;
-}
-
-/* Symbols of call sites are at the end of the spool. */
-static int archive_read_sites(struct call_sites **sites, const struct attempt *attempt, char *err, size_t err_len)
+/* An extra pass over the spool: the first event depends on properties of the last process, and symbols of call sites are at the
+ * spool's end. */
+static int archive_preview(struct replay_preview *preview, const struct attempt *attempt, char *err, size_t err_len)
 {
 	struct spool_reader *spool = NULL, *symbols = NULL;
 	int ret = spool_reader_open(&spool, OUTPUT_SPOOL);
 
 	if (!ret)
-		ret = call_sites_read(sites, spool);
-	if (!ret && *sites && !spool_reader_open(&symbols, SYMBOLIZE_FILE))
-		ret = call_sites_read_symbols(*sites, symbols);
+		ret = replay_preview(spool, preview);
+	if (!ret && preview->sites && !spool_reader_open(&symbols, SYMBOLIZE_FILE))
+		ret = call_sites_read_symbols(preview->sites, symbols);
 	spool_reader_destroy(symbols);
 	if (ret)
-		snprintf(err, err_len, "%s/" OUTPUT_SPOOL ": its call sites cannot be read: %s", attempt->out->path,
-			 strerror(-ret));
+		snprintf(err, err_len, "%s/" OUTPUT_SPOOL " cannot be read: %s", attempt->out->path, strerror(-ret));
 	spool_reader_destroy(spool);
 	return ret;
 }
@@ -292,7 +286,7 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 {
 	const struct attempt *attempt = arg;
 	struct spool_reader *spool = NULL;
-	struct call_sites *sites = NULL;
+	struct replay_preview preview = { 0 };
 	int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* open, and therefore locked, for the lifetime of this process */
 	int ret = lock_directory(here, attempt, err, err_len);
 
@@ -304,10 +298,10 @@ static int run_attempt(void *arg, FILE *text, char *err, size_t err_len)
 	if (!ret)
 		ret = clear_leftovers(attempt, err, err_len);
 	if (!ret)
-		ret = archive_read_sites(&sites, attempt, err, err_len);
+		ret = archive_preview(&preview, attempt, err, err_len);
 	if (!ret)
-		ret = archive_write_all(spool, sites, is_whole_job(), attempt, text, err, err_len);
-	call_sites_destroy(sites);
+		ret = archive_write_all(spool, &preview, attempt, text, err, err_len);
+	call_sites_destroy(preview.sites);
 	spool_reader_destroy(spool);
 	if (!ret && !attempt->options->keep_spool)
 		unlink(OUTPUT_SPOOL);

@@ -18,8 +18,4 @@ struct call_sites;
 int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks,
 			  size_t nsinks, char *err, size_t err_len);
 
-/* Reads the spool to its end. *whole is set if all ranks of every launch ran here, and no batch job that may use other nodes; if
- * this cannot be determined it is false. Returns 0 or -ENOMEM. */
-int replay_is_whole_job(struct spool_reader *spool, bool *whole);
-
 #endif

@@ -275,33 +275,50 @@ static int read_record(struct call_sites *sites, const struct iop_rec *rec)
 	}
 }
 
-/* HOST is the first record that is written; records in the file's head may come before it. */
-static bool says_host(const struct iop_rec *rec, uint64_t *frames)
+static void read_host(struct call_sites *sites, const struct iop_rec *rec)
 {
-	if (rec->type != IOP_REC_HOST)
-		return false;
-	*frames = 0;
-	sites_number((const void *)rec, "call_sites", 10, frames);
-	return true;
+	uint64_t frames = 0;
+
+	sites_number((const void *)rec, "call_sites", 10, &frames);
+	sites->frames = frames > IOP_SITE_MAX_FRAMES ? IOP_SITE_MAX_FRAMES : frames;
+	sites->host_read = true;
+}
+
+struct call_sites *call_sites_create(void)
+{
+	return calloc(1, sizeof(struct call_sites));
+}
+
+static bool sites_not_recorded(const struct call_sites *sites)
+{
+	return sites->host_read && !sites->frames;
+}
+
+/* HOST is the first record that is written; records in the file's head may come before it. */
+int call_sites_add(struct call_sites *sites, const struct iop_rec *rec)
+{
+	if (rec->type == IOP_REC_HOST)
+		read_host(sites, rec);
+	return sites_not_recorded(sites) ? 0 : read_record(sites, rec);
+}
+
+bool call_sites_were_recorded(const struct call_sites *sites)
+{
+	return sites->frames;
 }
 
 int call_sites_read(struct call_sites **out, struct spool_reader *spool)
 {
-	struct call_sites *sites = calloc(1, sizeof(*sites));
+	struct call_sites *sites = call_sites_create();
 	const struct iop_rec *rec;
-	uint64_t frames = 0;
 	int err = 0;
 	size_t len;
 
 	*out = NULL;
 	if (!sites)
 		return -ENOMEM;
-	while (!err && spool_reader_next(spool, &rec, &len) == 1) {
-		if (says_host(rec, &frames) && !frames)
-			break;
-		err = read_record(sites, rec);
-	}
-	sites->frames = frames > IOP_SITE_MAX_FRAMES ? IOP_SITE_MAX_FRAMES : frames;
+	while (!err && !sites_not_recorded(sites) && spool_reader_next(spool, &rec, &len) == 1)
+		err = call_sites_add(sites, rec);
 	if (err || !sites->frames)
 		call_sites_destroy(sites);
 	else

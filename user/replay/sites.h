@@ -11,6 +11,11 @@
 
 struct call_sites;
 
+/* For a caller that reads the spool itself: takes each record in turn. Sites are destroyed by call_sites_destroy. */
+struct call_sites *call_sites_create(void);     /* NULL without memory */
+int call_sites_add(struct call_sites *sites, const struct iop_rec *rec);        /* Returns 0 or -ENOMEM. */
+bool call_sites_were_recorded(const struct call_sites *sites);  /* at the end; without that, sites are not for use */
+
 /* Reads to the spool's end if call sites were recorded, else only the first records: then *out is NULL. Damage ends the reading
  * like the end of the file. Returns 0 or -ENOMEM. */
 int call_sites_read(struct call_sites **out, struct spool_reader *spool);

@@ -52,7 +52,8 @@ struct site_symbol {
 };
 
 struct call_sites {
-	unsigned frames;        /* frames of the application */
+	unsigned frames;        /* frames of the application; 0: none were recorded, or not known yet */
+	bool host_read;
 	struct site_node *nodes;
 	struct site_callers *callers;
 	struct site_symbol *symbols;
