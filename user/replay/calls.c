@@ -111,7 +111,7 @@ static void read_results(struct frame *f, const struct row_info *info, const str
 
 static struct frame *frame_push(struct thread *thread)
 {
-	struct frame *f;
+	struct frame *f, kept;
 
 	if (thread->nframes == thread->cap) {
 		unsigned cap = thread->cap ? 2 * thread->cap : 8;
@@ -124,8 +124,12 @@ static struct frame *frame_push(struct thread *thread)
 		thread->cap = cap;
 	}
 	f = &thread->frames[thread->nframes++];
-	*f = (struct frame){ .text = f->text, .text_size = f->text_size, .path = f->path, .path_size = f->path_size,
-			     .ref = REF_NONE, .file = REF_NONE, .comm = REF_NONE, .used = REF_NONE, .site = REF_NONE };
+	kept.text = f->text, kept.text_size = f->text_size;
+	kept.path = f->path, kept.path_size = f->path_size;
+	memset(f, 0, sizeof(*f));       /* in place: a compound literal would be copied */
+	f->text = kept.text, f->text_size = kept.text_size;
+	f->path = kept.path, f->path_size = kept.path_size;
+	f->ref = f->file = f->comm = f->used = f->site = REF_NONE;
 	if (f->path)
 		f->path[0] = 0;
 	return f;

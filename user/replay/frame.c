@@ -6,16 +6,6 @@
 
 #include <string.h>
 
-bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value)
-{
-	int arg = frame_info(r, f)->arg[role];
-
-	if (arg < 0 || f->unread & 1 << arg)
-		return false;
-	*value = f->args[arg];
-	return true;
-}
-
 struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role)
 {
 	int arg = frame_info(r, f)->arg[role];

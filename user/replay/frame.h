@@ -20,7 +20,15 @@ static inline const struct table_layer *frame_layer(const struct replay *r, cons
 	return &r->set.layers[frame_row(r, f)->layer];
 }
 /* Reads the value of the argument with this role. Returns false if there is none or it could not be read. */
-bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value);
+static inline bool frame_arg(const struct replay *r, const struct frame *f, enum table_role role, int64_t *value)
+{
+	int arg = frame_info(r, f)->arg[role];
+
+	if (arg < 0 || f->unread & 1 << arg)
+		return false;
+	*value = f->args[arg];
+	return true;
+}
 struct str frame_string(const struct replay *r, const struct frame *f, enum table_role role);
 /* Returns the recorded elements of an array argument; p is NULL if the argument is missing, unreadable or not an array. */
 struct array frame_array(const struct replay *r, const struct frame *f, enum table_role role);

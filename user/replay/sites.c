@@ -419,10 +419,17 @@ void call_sites_destroy(struct call_sites *sites)
 	free(sites);
 }
 
-uint32_t call_sites_lookup(const struct call_sites *sites, const struct iop_rec_call *rec)
+uint32_t call_sites_lookup(struct call_sites *sites, const struct iop_rec_call *rec)
 {
-	uint32_t id = rec->site[0] | rec->site[1] << 8 | rec->site[2] << 16;
-	const struct site_node *node = sites && id ? call_sites_node(sites, id) : NULL;
+	uint32_t id = rec->site[0] | rec->site[1] << 8 | rec->site[2] << 16, at = id % SITE_RECENT;
+	const struct site_node *node;
 
-	return node ? node->site : REF_NONE;
+	if (!sites || !id)
+		return REF_NONE;
+	if (sites->recent[at].id != id) {
+		node = call_sites_node(sites, id);
+		sites->recent[at].id = id;
+		sites->recent[at].site = node ? node->site : REF_NONE;
+	}
+	return sites->recent[at].site;
 }

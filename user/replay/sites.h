@@ -33,6 +33,6 @@ struct call_site_place *call_sites_places(const struct call_sites *sites, size_t
 int call_sites_build(struct call_sites *sites, struct model *model);
 
 /* Returns the model's site for the number in a call's record, REF_NONE if unknown. sites may be NULL. */
-uint32_t call_sites_lookup(const struct call_sites *sites, const struct iop_rec_call *rec);
+uint32_t call_sites_lookup(struct call_sites *sites, const struct iop_rec_call *rec);
 
 #endif

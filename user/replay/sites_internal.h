@@ -51,6 +51,8 @@ struct site_symbol {
 	UT_hash_handle hh;
 };
 
+#define SITE_RECENT 64
+
 struct call_sites {
 	unsigned frames;        /* frames of the application; 0: none were recorded, or not known yet */
 	bool host_read;
@@ -64,6 +66,7 @@ struct call_sites {
 	struct site_module_info *modules;
 	size_t nmodules;
 	struct model_site_counts counts;
+	struct { uint32_t id, site; } recent[SITE_RECENT];      /* that were looked up, by the low bits of the id; id 0: none */
 };
 
 struct site_node *call_sites_node(const struct call_sites *sites, uint32_t id);

@@ -19,7 +19,7 @@
 
 struct replay {
 	struct model *model;
-	const struct call_sites *sites;         /* NULL: none were recorded */
+	struct call_sites *sites;               /* NULL: none were recorded */
 	struct sink **sinks;
 	size_t nsinks;
 	char *err;

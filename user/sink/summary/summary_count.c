@@ -11,15 +11,12 @@
 
 /* ---- growing arrays ---- */
 
-/* Makes room for index; new elements are initialised with fill. */
-static int summary_count_grow(void *array, size_t *n, size_t index, size_t size, int fill)
+static int summary_count_enlarge(void *array, size_t *n, size_t index, size_t size, int fill)
 {
 	void **base = array;
 	size_t wanted = *n ? *n : 64;
 	void *p;
 
-	if (index < *n)
-		return 0;
 	while (wanted <= index)
 		wanted *= 2;
 	p = realloc(*base, wanted * size);
@@ -31,10 +28,16 @@ static int summary_count_grow(void *array, size_t *n, size_t index, size_t size,
 	return 0;
 }
 
-static int summary_count_grow32(void *array, uint32_t *n, size_t index, size_t size)
+/* Makes room for index; new elements are initialised with fill. Called for each event: most often there is room. */
+static inline int summary_count_grow(void *array, size_t *n, size_t index, size_t size, int fill)
+{
+	return index < *n ? 0 : summary_count_enlarge(array, n, index, size, fill);
+}
+
+static inline int summary_count_grow32(void *array, uint32_t *n, size_t index, size_t size)
 {
 	size_t count = *n;
-	int error = summary_count_grow(array, &count, index, size, 0);
+	int error = index < count ? 0 : summary_count_enlarge(array, &count, index, size, 0);
 
 	*n = count;
 	return error;
