@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * The OTF2 sink when it cannot write: full disks (a limit on file sizes), definitions that are too large, files of earlier
- * attempts.
+ * attempts. With events written by a thread of their own and without one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,19 +21,30 @@
 #include "otf2_model_fixture.h"
 #include "sink/otf2/otf2.h"
 
+static const bool with_thread = true;
+
+static int create(struct sink **sink, bool threaded)
+{
+	char err[256];
+	int error = otf2_sink_create(sink, otf2_dir, err, sizeof(err));
+
+	if (!error && threaded)
+		otf2_sink_start_thread(*sink);
+	return error;
+}
+
 /* A file size limit stands in for the full disk. Returns the sink's first error. */
-static int write_limited(rlim_t bytes)
+static int write_limited(rlim_t bytes, bool threaded)
 {
 	struct model model = otf2_model_make();
 	struct rlimit old, limit;
 	struct sink *sink;
-	char err[256];
 	int error;
 
 	getrlimit(RLIMIT_FSIZE, &old);
 	limit = (struct rlimit){ .rlim_cur = bytes, .rlim_max = old.rlim_max };
 	setrlimit(RLIMIT_FSIZE, &limit);
-	error = otf2_sink_create(&sink, otf2_dir, err, sizeof(err));
+	error = create(&sink, threaded);
 	if (!error)
 		error = otf2_many_writes(sink, &model, 20000);
 	if (!error)
@@ -45,17 +56,16 @@ static int write_limited(rlim_t bytes)
 	return error;
 }
 
-/* After a failed flush libotf2 must not be called again: the event that caused it reports it, not the end of the archive. */
+/* After a failed flush libotf2 must not be called again: the event that caused it reports it, or a later one, not the end of the
+ * archive. */
 static void stops_at_failed_flush(void **state)
 {
 	struct model model = otf2_model_make();
 	struct rlimit old, limit;
 	struct sink *sink;
-	char err[256];
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(otf2_sink_create(&sink, otf2_dir, err, sizeof(err)), 0);
+	assert_int_equal(create(&sink, *state), 0);
 	getrlimit(RLIMIT_FSIZE, &old);
 	limit = (struct rlimit){ .rlim_cur = 4096, .rlim_max = old.rlim_max };
 	setrlimit(RLIMIT_FSIZE, &limit);
@@ -104,24 +114,24 @@ static void write_error_leaves_no_anchor(void **state)
 {
 	char path[512];
 	struct stat st;
+	bool threaded = *state;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(write_limited(RLIM_INFINITY), 0);
+	assert_int_equal(write_limited(RLIM_INFINITY, threaded), 0);
 	snprintf(path, sizeof(path), "%s/traces/100.evt", otf2_dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_size > 1000000);
 	otf2_dir_teardown(NULL);
 	for (rlim_t bytes = 0; bytes < (rlim_t)st.st_size; bytes += bytes < 1000 ? 97 : bytes < 5000 ? 991 : 99991) {
 		mkdir(otf2_dir, 0700);
-		assert_int_not_equal(write_limited(bytes), 0);
+		assert_int_not_equal(write_limited(bytes, threaded), 0);
 		assert_false(otf2_dir_has("traces.otf2"));
 		otf2_dir_teardown(NULL);
 	}
 	mkdir(otf2_dir, 0700);
-	assert_int_equal(write_limited(st.st_size - 1), -EFBIG);
+	assert_int_equal(write_limited(st.st_size - 1, threaded), -EFBIG);
 	assert_false(otf2_dir_has("traces.otf2"));
-	assert_int_equal(write_limited(st.st_size), 0);
+	assert_int_equal(write_limited(st.st_size, threaded), 0);
 	assert_true(otf2_dir_has("traces.otf2"));
 }
 
@@ -157,8 +167,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(stops_at_failed_flush, otf2_dir_setup, otf2_dir_teardown),
+		{ "stops_at_failed_flush, threaded", stops_at_failed_flush, otf2_dir_setup, otf2_dir_teardown,
+		  (void *)&with_thread },
 		cmocka_unit_test_setup_teardown(leftovers_are_removed, otf2_dir_setup, otf2_dir_teardown),
 		cmocka_unit_test_setup_teardown(write_error_leaves_no_anchor, otf2_dir_setup, otf2_dir_teardown),
+		{ "write_error_leaves_no_anchor, threaded", write_error_leaves_no_anchor, otf2_dir_setup, otf2_dir_teardown,
+		  (void *)&with_thread },
 		cmocka_unit_test_setup_teardown(oversized_group_is_an_error, otf2_dir_setup, otf2_dir_teardown),
 	};
 

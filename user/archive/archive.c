@@ -122,6 +122,15 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, cons
 	return ret;
 }
 
+/* Afterwards the worker needs no process or thread any more: its input is a user's. */
+static void start_threads(const struct sinks *sinks)
+{
+	const struct rlimit none = { 0, 0 };
+
+	otf2_sink_start_thread(sinks->otf2);
+	setrlimit(RLIMIT_NPROC, &none);
+}
+
 /* The archive is finished last: if it exists, all files are complete. */
 static int replay_into(struct spool_reader *spool, struct call_sites *sites, struct sinks *sinks, const char *dir, char *err,
 		       size_t err_len)
@@ -175,8 +184,8 @@ static int archive_write_all(struct spool_reader *spool, const struct replay_pre
 		ret = create_sinks(&sinks, attempt, preview, &sides, text, err, err_len);
 	if (!ret && preview->whole_job)
 		otf2_sink_whole_job(sinks.otf2);
-	if (!ret && !getenv("NOTHREAD"))
-		otf2_sink_start_thread(sinks.otf2);
+	if (!ret)
+		start_threads(&sinks);
 	if (!ret)
 		ret = replay_into(spool, preview->sites, &sinks, attempt->out->path, err, err_len);
 	if (!ret && attempt->options->json && add_json(text, sides.v[SUMMARY]))
@@ -320,8 +329,9 @@ int archive_write(const struct output *out, const struct archive_options *option
 	struct worker_progress *progress = options->progress ? mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
 								    MAP_SHARED | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
 	struct attempt attempt = { out, options, progress == MAP_FAILED ? NULL : progress };
-	struct worker worker = { .who = out->owner, .dir = out->dir, .limit_s = options->limit_s, .what = "making the archive",
-				 .run = run_attempt, .arg = &attempt, .progress = attempt.progress };
+	struct worker worker = { .who = out->owner, .dir = out->dir, .limit_s = options->limit_s, .threads = true,
+				 .what = "making the archive", .run = run_attempt, .arg = &attempt,
+				 .progress = attempt.progress };
 	char *text;
 	size_t len;
 	int ret = worker_run(&worker, &text, &len, err, err_len);

@@ -15,8 +15,8 @@ int otf2_sink_create_here(struct sink **out, const char *shown, char *err, size_
 void otf2_sink_destroy(struct sink *sink);      /* NULL is allowed */
 /* Matching ids need not be unique beyond this archive, which saves bytes. To be called before the first event. */
 void otf2_sink_whole_job(struct sink *sink);
-/* Events are written by a thread of their own, which ends with finish or destroy. To be called before the first event. Returns false
- * if none can be made: then they are written by the caller's. */
+/* Events are written by a thread of their own, which ends with finish or destroy. To be called before the first event. Returns
+ * false if none can be made, or there is one CPU only: then the caller's thread writes them. */
 bool otf2_sink_start_thread(struct sink *sink);
 const char *otf2_sink_error(const struct sink *sink);    /* the first error, one line; NULL if none */
 
