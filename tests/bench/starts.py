@@ -13,7 +13,7 @@ import variants
 STARTS = os.path.abspath(f"{variants.BENCH}/starts")
 TRUE = "/bin/true"
 LIMIT_S = 90
-MPIRUN_LIMIT_S, MPIRUN_TRIES = 10, 5
+MPIRUN_LIMIT_S, MPIRUN_TRIES = 3, 12
 RECORD = [variants.IOPROBE, "record", "--summary", "none", "-o", "TRACE"]
 WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--"], "lazy": [*RECORD, "--lazy-streams", "--"],
             "strace": ["strace", "-f", "-qq", "-o", "/dev/null"],

@@ -13,7 +13,7 @@ int fuzz_maps(const uint8_t *data, size_t size)
 	char *text = fuzz_text(data, size);
 	struct proc_modules modules;
 
-	if (!proc_modules_parse(text, 0, &modules))
+	if (!proc_modules_parse(text, 0, NULL, &modules))
 		proc_modules_free(&modules);
 	proc_env_get(text, size, "HOME");
 	free(text);

@@ -103,6 +103,30 @@ static void test_modules(void **state)
 	assert_int_equal(modules.n, 0);
 }
 
+/* What is wrong in the earlier list shows which files were identified anew. */
+static void test_modules_update(void **state)
+{
+	struct proc_modules before, after;
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(proc_modules_read(getpid(), &before), 0);
+	assert_true(before.n > 1);
+	ino = before.v[1].ino;
+	before.v[0].ino = before.v[1].ino = 1;
+	before.v[1].path[0] = '?';
+	assert_int_equal(proc_modules_update(getpid(), &before, &after), 0);
+	assert_int_equal(after.n, before.n);
+	assert_int_equal(after.v[0].ino, 1);
+	assert_int_equal(after.v[1].ino, ino);
+	proc_modules_free(&after);
+	before.v[0].text_len++;
+	assert_int_equal(proc_modules_update(getpid(), &before, &after), 0);
+	assert_int_not_equal(after.v[0].ino, 1);
+	proc_modules_free(&after);
+	proc_modules_free(&before);
+}
+
 /* Maps a page of a file for execution. */
 static void *map_exec(const char *path)
 {
@@ -476,7 +500,8 @@ static void test_env(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modules), cmocka_unit_test(test_odd_paths), cmocka_unit_test(test_replaced_file),
+		cmocka_unit_test(test_modules), cmocka_unit_test(test_modules_update), cmocka_unit_test(test_odd_paths),
+		cmocka_unit_test(test_replaced_file),
 		cmocka_unit_test(test_threads), cmocka_unit_test(test_family),
 		cmocka_unit_test(test_each_process_once), cmocka_unit_test(test_leader_ended),
 		cmocka_unit_test(test_fds), cmocka_unit_test(test_texts), cmocka_unit_test(test_env),

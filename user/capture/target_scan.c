@@ -319,27 +319,41 @@ static bool may_withhold(struct targets *targets, const struct target *target, c
 	return false;
 }
 
-int target_place_probes(struct targets *targets, struct target *target)
+/* Opening each mapped file, to identify it, takes longer than reading the list of mappings: a program with plug-ins maps a hundred
+ * files, one by one. */
+int target_read_modules(struct target *target, const struct target *parent)
 {
-	struct proc_modules modules;
-	int err = proc_modules_read(target->pid, &modules);
+	const struct proc_modules *before = parent && !target->modules.n ? &parent->modules : &target->modules;
+	struct proc_modules now;
+	int err = proc_modules_update(target->pid, before, &now);
 
 	if (err)
 		return err;
-	target_follow_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
-	err = add_modules(targets, target, &modules, false);
+	proc_modules_free(&target->modules);
+	target->modules = now;
+	return 0;
+}
+
+int target_place_probes(struct targets *targets, struct target *target)
+{
+	const struct proc_modules *modules = &target->modules;
+	int err = target_read_modules(target, NULL);
+
+	if (err)
+		return err;
+	target_follow_switching(targets, target, libraries_switching(&targets->libraries, modules), modules);
+	err = add_modules(targets, target, modules, false);
 	libraries_place(&targets->libraries);
-	proc_modules_free(&modules);
 	return err;
 }
 
 int target_scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason,
-		    size_t *demanded)
+		    const struct target *parent, size_t *demanded)
 {
-	struct proc_modules modules;
+	const struct proc_modules *modules = &target->modules;
 	uint64_t mapped_ns = target->mapped_ns && target->mapped_ns < since_ns ? target->mapped_ns : since_ns;
 	uint64_t now_ns = monotonic_ns();
-	int err = proc_modules_read(target->pid, &modules);
+	int err = target_read_modules(target, parent);
 	uint64_t from_ns = target->postponed_ns ?: since_ns;    /* since when it runs */
 	bool fresh = held && !target->ran;                      /* it will run when it has been held */
 	bool postpone;
@@ -348,13 +362,13 @@ int target_scan_for(struct targets *targets, struct target *target, bool held, u
 	if (err)
 		return err;
 	target->scanned_ns = now_ns;
-	mappings_note(&target->mappings, targets->spool, &targets->libraries, &modules, target->pid, mapped_ns);
-	postpone = is_postponed(targets, target, &modules, fresh ? monotonic_ns() : from_ns);
+	mappings_note(&target->mappings, targets->spool, &targets->libraries, modules, target->pid, mapped_ns);
+	postpone = is_postponed(targets, target, modules, fresh ? monotonic_ns() : from_ns);
 	if (!postpone)
-		target_follow_switching(targets, target, libraries_switching(&targets->libraries, &modules), &modules);
-	if (held && may_withhold(targets, target, &modules))
+		target_follow_switching(targets, target, libraries_switching(&targets->libraries, modules), modules);
+	if (held && may_withhold(targets, target, modules))
 		target->links.withheld = bpf_side_withhold(targets->kernel, target->pid);
-	err = add_modules(targets, target, &modules, postpone);
+	err = add_modules(targets, target, modules, postpone);
 	if (demanded && !target->links.demand)
 		*demanded = process_links_demand(&target->links, true);
 	libraries_place(&targets->libraries);
@@ -362,9 +376,8 @@ int target_scan_for(struct targets *targets, struct target *target, bool held, u
 		target_end_postponed(targets, target, true, monotonic_ns());
 	else
 		target->postponed_ns = fresh ? monotonic_ns() : from_ns;
-	for (size_t i = 0; i < modules.n; i++)
-		note_module(targets, target, &modules, &modules.v[i], since_ns, reason);
-	proc_modules_free(&modules);
+	for (size_t i = 0; i < modules->n; i++)
+		note_module(targets, target, modules, &modules->v[i], since_ns, reason);
 	if (!held)
 		target_settle_gaps(targets, target, 0);
 	return err;
@@ -372,7 +385,7 @@ int target_scan_for(struct targets *targets, struct target *target, bool held, u
 
 int target_scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)
 {
-	return target_scan_for(targets, target, held, since_ns, reason, NULL);
+	return target_scan_for(targets, target, held, since_ns, reason, NULL, NULL);
 }
 
 void target_scan_or_gap(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason)

@@ -59,6 +59,7 @@ static void target_forget(struct targets *targets, struct target *target, bool e
 		target_end_withholding(targets, target, 0, monotonic_ns());
 	process_links_forget(&target->links, ended);
 	mappings_forget(&target->mappings);
+	proc_modules_free(&target->modules);
 	if (target->links.off)
 		bpf_side_set_off(targets->kernel, target->pid, 0);
 	target->links.off = 0;
@@ -247,15 +248,16 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 
 void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns)
 {
-	struct target *target = target_get(targets, pid, since_ns);
+	struct target *target = target_get(targets, pid, since_ns), *from;
 
+	HASH_FIND_INT(targets->all, &parent, from);
 	if (target) {
 		target->program_ns = since_ns;
 		target->ran = true;
 		note_process(targets->spool, pid, false);
 		watch_mounts(targets, pid);
 	}
-	if (!target || target_scan(targets, target, false, since_ns, unprobed_fork))
+	if (!target || target_scan_for(targets, target, false, since_ns, unprobed_fork, from, NULL))
 		targets_forked_briefly(targets, pid, parent, since_ns, monotonic_ns());
 }
 
@@ -275,6 +277,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	for (size_t i = 0; i < target->links.n; i++)
 		target->links.v[i]->noted = false;
 	mappings_forget(&target->mappings);
+	proc_modules_free(&target->modules);
 	target->mpi = false;
 	target->new_program = true;
 	target->ran = false;
@@ -360,7 +363,7 @@ size_t targets_held(struct targets *targets, pid_t pid, uint64_t since_ns)
 	size_t demanded = 0;
 
 	if (target)
-		target_scan_for(targets, target, true, since_ns, UNPROBED_LIBRARY, &demanded);
+		target_scan_for(targets, target, true, since_ns, UNPROBED_LIBRARY, NULL, &demanded);
 	return demanded;
 }
 

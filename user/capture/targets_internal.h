@@ -17,6 +17,7 @@ struct target {
 	uint64_t start_ticks;           /* distinguishes it from a later process with the same pid, 0: unknown */
 	struct process_links links;     /* libraries that were processed: probes placed, or none needed */
 	struct mappings mappings;       /* recorded mappings of its program */
+	struct proc_modules modules;    /* of its program, when they were last read */
 	bool mpi;
 	bool gone;                      /* it had ended when it was last looked up in /proc */
 	bool new_program;               /* events of the old program are ignored */
@@ -93,12 +94,16 @@ void target_attach_before_mapped(struct target *target, struct library *library)
 /* Called before anything more is attached for this process. */
 void target_follow_switching(struct targets *targets, struct target *target, enum stack_switching switching,
 			     const struct proc_modules *modules);
+/* Reads what the process maps. parent: the process that has just forked it, or NULL. Returns 0 or -errno. The result is the
+ * target's, until the next call. */
+int target_read_modules(struct target *target, const struct target *parent);
 /* Places the probes of what the process maps now; what that is, is noted by the next scan. Returns 0 or -errno. */
 int target_place_probes(struct targets *targets, struct target *target);
 /* since_ns: time from which the process may have run without its probes, 0: it has not. held: this will be known when it is
- * released. demanded: if not NULL, it is held now: probes on demand are placed, too; their number. */
+ * released. parent: as in target_read_modules. demanded: if not NULL, it is held now: probes on demand are placed, too; their
+ * number. */
 int target_scan_for(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason,
-		    size_t *demanded);
+		    const struct target *parent, size_t *demanded);
 int target_scan(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason);
 /* The same; if the process has ended before it could be inspected, all that it has run since is a gap. */
 void target_scan_or_gap(struct targets *targets, struct target *target, bool held, uint64_t since_ns, const char *reason);

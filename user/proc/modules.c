@@ -125,6 +125,28 @@ static void module_identify(struct proc_module *module)
 	find_deleted(module);
 }
 
+static bool is_same_mapping(const struct proc_module *a, const struct proc_module *b)
+{
+	return a->text_addr == b->text_addr && a->text_len == b->text_len && a->text_offset == b->text_offset &&
+	       a->map_dev == b->map_dev && a->map_ino == b->map_ino && !strcmp(a->path, b->path);
+}
+
+/* A file whose name was removed since has another path in maps. */
+static bool identify_as_before(struct proc_module *module, const struct proc_modules *before)
+{
+	for (size_t i = 0; before && i < before->n; i++) {
+		const struct proc_module *known = &before->v[i];
+
+		if (known->deleted || !is_same_mapping(known, module))
+			continue;
+		module->dev = known->dev;
+		module->ino = known->ino;
+		module->by_name = known->by_name;
+		return true;
+	}
+	return false;
+}
+
 /* ---- all lines ---- */
 
 /* Returns the index of the row's file, or the number of modules if the file is new. */
@@ -148,7 +170,8 @@ static int modules_mapping_add(struct proc_modules *modules, const struct map_ro
 	return 0;
 }
 
-static int modules_module_add(struct proc_modules *modules, pid_t pid, const struct map_row *row, const struct map_row *first)
+static int modules_module_add(struct proc_modules *modules, pid_t pid, const struct proc_modules *before,
+			      const struct map_row *row, const struct map_row *first)
 {
 	struct proc_module *v = realloc(modules->v, (modules->n + 1) * sizeof(*v));
 	struct proc_module *module;
@@ -159,12 +182,14 @@ static int modules_module_add(struct proc_modules *modules, pid_t pid, const str
 	module = &v[modules->n];
 	*module = (struct proc_module){
 		.pid = pid, .base = first->start, .base_offset = first->offset, .dev = row->dev, .ino = row->ino,
+		.map_dev = row->dev, .map_ino = row->ino,
 		.text_addr = row->start, .text_offset = row->offset, .text_len = row->end - row->start,
 	};
 	module->path = strdup(row->path);
 	if (!module->path)
 		return -ENOMEM;
-	module_identify(module);
+	if (!identify_as_before(module, before))
+		module_identify(module);
 	modules->n++;
 	return 0;
 }
@@ -178,7 +203,7 @@ static bool modules_continues(const struct map_row *first, const struct map_row 
 	return row->offset || (row->exec && !previous->exec);
 }
 
-static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct file_id **ids)
+static int parse_lines(char *text, pid_t pid, const struct proc_modules *before, struct proc_modules *out, struct file_id **ids)
 {
 	struct map_row row, first = { 0 }, previous = { 0 };
 	char *save = NULL;
@@ -207,27 +232,27 @@ static int parse_lines(char *text, pid_t pid, struct proc_modules *out, struct f
 			return -ENOMEM;
 		*ids = grown;
 		grown[out->n] = (struct file_id){ row.dev, row.ino };
-		err = modules_module_add(out, pid, &row, &first);
+		err = modules_module_add(out, pid, before, &row, &first);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-int proc_modules_parse(char *text, pid_t pid, struct proc_modules *out)
+int proc_modules_parse(char *text, pid_t pid, const struct proc_modules *before, struct proc_modules *out)
 {
 	struct file_id *ids = NULL;
 	int err;
 
 	*out = (struct proc_modules){ 0 };
-	err = parse_lines(text, pid, out, &ids);
+	err = parse_lines(text, pid, before, out, &ids);
 	free(ids);
 	if (err)
 		proc_modules_free(out);
 	return err;
 }
 
-int proc_modules_read(pid_t pid, struct proc_modules *out)
+int proc_modules_update(pid_t pid, const struct proc_modules *before, struct proc_modules *out)
 {
 	char *text;
 	size_t len;
@@ -236,9 +261,14 @@ int proc_modules_read(pid_t pid, struct proc_modules *out)
 	*out = (struct proc_modules){ 0 };
 	if (err)
 		return err;
-	err = len ? proc_modules_parse(text, pid, out) : -ESRCH;        /* empty: it has ended, and waits for its parent */
+	err = len ? proc_modules_parse(text, pid, before, out) : -ESRCH;        /* empty: it has ended, and waits for its parent */
 	free(text);
 	return err;
+}
+
+int proc_modules_read(pid_t pid, struct proc_modules *out)
+{
+	return proc_modules_update(pid, NULL, out);
 }
 
 void proc_modules_free(struct proc_modules *modules)

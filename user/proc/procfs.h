@@ -21,6 +21,7 @@ struct proc_module {
 	uint64_t base_offset;   /* file offset of that mapping */
 	uint64_t text_addr, text_offset, text_len;      /* the executable mapping */
 	uint64_t dev, ino;      /* as in stat(2); as in maps if by_name */
+	uint64_t map_dev, map_ino;      /* as in maps */
 	bool by_name;           /* the mapping itself may not be opened (map_files needs privileges) */
 	bool deleted;
 };
@@ -33,8 +34,11 @@ struct proc_modules {
 	size_t nmappings;
 };
 int proc_modules_read(pid_t pid, struct proc_modules *out);     /* file-backed only; sorted by address */
-/* The same from the text of /proc/PID/maps, which is modified; the mapped files are still read through /proc/PID. */
-int proc_modules_parse(char *text, pid_t pid, struct proc_modules *out);
+/* The same, from the text of /proc/PID/maps, which is modified; the mapped files are still read through /proc/PID. Files whose
+ * mappings are unchanged since before (NULL: none) are not identified anew: what was read of the same program, or of the process
+ * that forked this one. */
+int proc_modules_parse(char *text, pid_t pid, const struct proc_modules *before, struct proc_modules *out);
+int proc_modules_update(pid_t pid, const struct proc_modules *before, struct proc_modules *out);
 void proc_modules_free(struct proc_modules *modules);
 /* Opens the mapped file itself, even if its name has been reused. The caller closes it. -ENOENT or -ESRCH: no longer mapped there;
  * -EPERM: its mapping may not be opened, and its name does not lead to it; otherwise as code_file_open_mapped. */
