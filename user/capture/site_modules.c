@@ -147,12 +147,13 @@ static void find_python(struct site_modules *modules, struct site_image *image)
 	}
 }
 
-/* The process' code is read, then whether it was that of the image all the time. Returns 0 or -errno. */
+/* The process' code is read, if it is still that of the image, then whether it was that all the time. Returns 0 or -errno. */
 static int read_image(struct site_modules *modules, struct site_image *image, pid_t tgid, uint32_t process)
 {
+	bool current = bpf_side_image(modules->kernel, process) == image->image;
 	size_t before = image->n;
 	struct proc_modules mapped;
-	int err = proc_modules_read(tgid, &mapped);
+	int err = current ? proc_modules_read(tgid, &mapped) : -ESTALE;
 
 	if (err)
 		return err;
