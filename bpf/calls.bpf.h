@@ -43,7 +43,7 @@ static __always_inline u32 call_record(struct thread *t, struct frame *f, u8 typ
 static __always_inline u32 call_record_strings(struct thread *t, struct frame *f, const struct iop_desc *desc, bool returned)
 {
 	struct iop_rec_call *rec = (void *)t->scratch;
-	u32 used = append_strings(t, f, desc, returned);
+	u32 used = returned ? append_strings_returned(t, f, desc) : append_strings(t, f, desc, false);
 
 	rec->nargs = IOP_MAX_ARGS;
 	return STRINGS_AT + (used & (STRINGS_ROOM - 1));
@@ -254,16 +254,22 @@ static __always_inline void frames_prune(struct thread *t, u64 sp, u64 now)
 
 /* ---- push and pop ---- */
 
+__noinline int send_enter_at(struct thread *t, u32 index, u64 now)
+{
+	struct frame *f = t ? frame_at(t, index) : 0;
+
+	if (f && !(f->flags & (FRAME_ENTERED | FRAME_LEFT_OUT)))
+		send_enter(t, f, index, false, now);
+	return 0;
+}
+
 /* Sends the pending ENTERs below this depth. */
 __noinline int send_enters(struct thread *t, u32 depth, u64 now)
 {
 	for (u32 i = 0; i < MAX_DEPTH; i++) {
-		struct frame *f = t ? frame_at(t, i) : 0;
-
-		if (i >= depth || !f)
+		if (i >= depth)
 			break;
-		if (!(f->flags & (FRAME_ENTERED | FRAME_LEFT_OUT)))
-			send_enter(t, f, i, false, now);
+		send_enter_at(t, i, now);
 	}
 	return 0;
 }
@@ -303,7 +309,7 @@ static __always_inline struct frame *frame_push(struct thread *t, u64 now, bool 
 
 /* Stores the value that the pointer in slot `from` points to in slot `to`. Returns 1 if it cannot be read. A null pointer
  * (MPI_STATUS_IGNORE of Open MPI) is not tried: the page fault costs as much as the rest of the call's record. */
-__noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 offset)
+static __always_inline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 offset)
 {
 	u64 value = 0;
 	s32 small = 0;
@@ -333,31 +339,49 @@ __noinline int read_out_arg(struct frame *f, u32 from, u32 to, u32 kind, u32 off
 #define LENGTH_UNREADABLE (~0ull)
 #define LENGTH_NEWLINE (1ull << 32)     /* the string ends with a newline */
 
+struct length_walk { struct thread *t; u64 pointer, length, newline; bool ended; };
+
+/* Returns 1 at the end of the string. */
+static __always_inline long add_length(struct length_walk *walk)
+{
+	struct thread *t = walk->t;
+	long n = bpf_probe_read_user_str(t->scratch, LENGTH_ROOM, (void *)(walk->pointer + walk->length));
+	u32 last = (u32)(n - 2) & (LENGTH_ROOM - 1);
+
+	if (n <= 0)
+		return 1;
+	walk->length += n - 1;
+	barrier_var(last);
+	if (n > 1)
+		walk->newline = t->scratch[last & (LENGTH_ROOM - 1)] == '\n' ? LENGTH_NEWLINE : 0;
+	if (n == LENGTH_ROOM)
+		return 0;
+	walk->ended = true;
+	return 1;
+}
+
+static long length_step(u32 i, void *data)
+{
+	(void)i;
+	return add_length(data);
+}
+
 /* Returns the length of a string, with LENGTH_NEWLINE, or LENGTH_UNREADABLE. */
 __noinline u64 string_length(struct thread *t, u64 pointer)
 {
-	u64 length = 0, newline = 0;
+	struct length_walk walk = { .t = t, .pointer = pointer };
 
-	for (u32 i = 0; i < LENGTH_STEPS && t; i++) {
-		long n = bpf_probe_read_user_str(t->scratch, LENGTH_ROOM, (void *)(pointer + length));
-		u32 last = (u32)(n - 2) & (LENGTH_ROOM - 1);
-
-		if (n <= 0)
-			return LENGTH_UNREADABLE;
-		length += n - 1;
-		barrier_var(last);
-		if (n > 1)
-			newline = t->scratch[last & (LENGTH_ROOM - 1)] == '\n' ? LENGTH_NEWLINE : 0;
-		if (n < LENGTH_ROOM)
-			return length | newline;
-	}
-	return LENGTH_UNREADABLE;
+	if (!t)
+		return LENGTH_UNREADABLE;
+	if (!add_length(&walk))
+		bpf_loop(LENGTH_STEPS - 1, length_step, &walk, 0);
+	return walk.ended ? walk.length | walk.newline : LENGTH_UNREADABLE;
 }
 
 /* Stores the length of the string that slot `from` points to in slot `to`. A line without a newline at its end may contain a NUL:
  * its length is known only if it is as long as its room allows. how: LENGTH_OF. Returns 1 if there is no length. */
 #define LENGTH_OF(kind, offset) ((kind) | (u32)(offset) << 8)
-__noinline int read_length(struct thread *t, struct frame *f, u32 from, u32 to, u32 how)
+static __always_inline int read_length(struct thread *t, struct frame *f, u32 from, u32 to, u32 how)
 {
 	u32 kind = how & 0xff;
 	u64 length, room;
@@ -383,28 +407,45 @@ static __always_inline bool is_length(u32 kind)
 	return kind == IOP_ARG_OUT_LENGTH || kind == IOP_ARG_OUT_LINE || kind == IOP_ARG_OUT_PUTS;
 }
 
-/* Reads the targets of OUT arguments. With `only`, args[] then holds just those; it was emptied before. A separate function, like
- * other loops: the verifier checks it once and not for every state of its caller. */
+#define READ_ONLY_OUT 16        /* or'ed to the index: args[] then holds just the values of OUT arguments; it was emptied before */
+
+/* Reads the target of one OUT argument. Returns 1 if no others follow. A separate function, as is the loop: the verifier checks it
+ * once and not for every state of its caller. */
+__noinline int read_out_target(struct thread *t, struct frame *f, const struct iop_desc *desc, u32 which)
+{
+	bool only = which & READ_ONLY_OUT;
+	u32 i = which & (IOP_MAX_ARGS - 1), kind, offset, to;
+
+	if (!t || !f || !desc)
+		return 1;
+	kind = desc->arg[i].kind;
+	offset = desc->arg[i].offset;
+	to = only ? f->nargs : i;
+	if (is_length(kind) ? read_length(t, f, i, to, LENGTH_OF(kind, offset)) : read_out_arg(f, i, to, kind, offset)) {
+		f->arg_failed |= 1 << (to & (IOP_MAX_ARGS - 1));
+	} else if (kind == IOP_ARG_OUT_LINE && (offset & IOP_LINE_KEPT)) {
+		f->nargs = only ? f->nargs + 1 : offset & IOP_LINE_KEPT;
+		return 1;
+	}
+	if (only)
+		f->nargs++;
+	return 0;
+}
+
+/* Reads the targets of OUT arguments. With `only`, args[] then holds just those. */
 __noinline int read_out_targets(struct thread *t, struct frame *f, const struct iop_desc *desc, bool only)
 {
 	if (!t || !f || !desc)
 		return 0;
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
-		u32 kind = desc->arg[i].kind, to = only ? f->nargs : i;
+		u32 kind = desc->arg[i].kind;
 
 		if (i >= desc->nargs)
 			break;
 		if (!is_length(kind) && kind != IOP_ARG_OUT_VALUE && kind != IOP_ARG_OUT_INT && kind != IOP_ARG_OUT_MMSG)
 			continue;
-		if (is_length(kind) ? read_length(t, f, i, to, LENGTH_OF(kind, desc->arg[i].offset)) :
-				      read_out_arg(f, i, to, kind, desc->arg[i].offset)) {
-			f->arg_failed |= 1 << (to & (IOP_MAX_ARGS - 1));
-		} else if (kind == IOP_ARG_OUT_LINE && (desc->arg[i].offset & IOP_LINE_KEPT)) {
-			f->nargs = only ? f->nargs + 1 : desc->arg[i].offset & IOP_LINE_KEPT;
+		if (read_out_target(t, f, desc, only ? i | READ_ONLY_OUT : i))
 			break;
-		}
-		if (only)
-			f->nargs++;
 	}
 	return 0;
 }

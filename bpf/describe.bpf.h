@@ -342,20 +342,25 @@ static __always_inline bool files_excluded(struct thread *t, const struct iop_de
 	return desc->flags & IOP_D_REPLACES_FD ? !(state & FD_TOLD) : state & FD_LEFT_OUT;
 }
 
-/* Neighbours in the word are described once more, which is harmless. */
-__noinline int forget_word(struct process *p, u32 w, u32 first, u32 last)
+struct forget_walk { struct process *p; u32 first, last; };
+
+static long forget_step(u32 w, void *data)
 {
-	if (p && w < KNOWN_FDS / 64 && w >= first / 64 && w <= last / 64)
-		p->known[w] = p->excluded[w] = 0;
+	struct forget_walk *walk = data;
+
+	if (w >= walk->first && w <= walk->last && w < KNOWN_FDS / 64)
+		walk->p->known[w] = walk->p->excluded[w] = 0;
 	return 0;
 }
 
-static __always_inline void forget_range(struct thread *t, u32 first, u32 last)
+/* Neighbours in the word are described once more, which is harmless. */
+__noinline int forget_range(struct thread *t, u32 first, u32 last)
 {
-	struct process *p = table_of(t);
+	struct forget_walk walk = { .p = t ? table_of(t) : 0, .first = first / 64, .last = last / 64 };
 
-	for (u32 w = 0; w < KNOWN_FDS / 64 && p; w++)
-		forget_word(p, w, first, last);
+	if (walk.p)
+		bpf_loop(KNOWN_FDS / 64, forget_step, &walk, 0);
+	return 0;
 }
 
 #endif

@@ -145,10 +145,9 @@ static __always_inline void send_epoch(struct thread *t, struct frame *f, struct
 __noinline int fd_call_ends(struct thread *t, struct frame *f, u32 which, u64 now)
 {
 	struct iop_rec_fd_epoch *rec;
-	bool counted = false, undecided = false;
+	struct fd_word_left left = { 0 };
 	struct fd_call *call;
 	struct fd_epoch *e;
-	u64 was;
 
 	if (!t || !f)
 		return 0;
@@ -157,16 +156,16 @@ __noinline int fd_call_ends(struct thread *t, struct frame *f, u32 which, u64 no
 	call->index = 0;
 	if (!e)
 		return 0;
-	was = fd_word_leave(&e->word, call->epoch + !!(call->flags & IOP_EPOCH_NEXT), &counted, &undecided);
-	if (undecided)
+	fd_word_leave(&e->word, call->epoch + !!(call->flags & IOP_EPOCH_NEXT), &left);
+	if (left.undecided)
 		fd_count_unordered(t);
-	if (EPOCH(was) == call->epoch && !CHANGING(was) && !call->flags)
+	if (EPOCH(left.was) == call->epoch && !CHANGING(left.was) && !call->flags)
 		return 0;
 	rec = (void *)t->scratch;
 	rec->fd = call->fd;
 	rec->flags = call->flags;
 	rec->begun = call->epoch;
-	rec->epoch = EPOCH(was + (counted ? EPOCH_ONE : 0));
+	rec->epoch = EPOCH(left.was + (left.counted ? EPOCH_ONE : 0));
 	rec->running = 0;
 	rec->pad = 0;
 	send_epoch(t, f, rec, now);

@@ -30,17 +30,26 @@ static __always_inline u64 hold_word(u64 word, u32 hold_state)
 	return (word & ~(u64)IOP_HOLD_STATE) | hold_state;
 }
 
-__noinline bool hold_claim_slot(struct iop_hold_id *id, u32 slot)
+__noinline int hold_claim_slot(struct iop_hold_id *id, u32 slot)
 {
 	struct iop_hold *hold = hold_at(slot);
 	u64 word = *(volatile u64 *)&hold->word, next = hold_word(word + IOP_HOLD_STATE + 1, IOP_HOLD_WAITING);
 
 	if (!id || (word & IOP_HOLD_STATE) != IOP_HOLD_FREE || __sync_val_compare_and_swap(&hold->word, word, next) != word)
-		return false;
+		return 0;
 	hold->gave_up_ns = 0;
 	id->word = next;
 	id->slot = slot & (IOP_MAX_HOLDS - 1);
-	return true;
+	return 0;
+}
+
+static long hold_claim_step(u32 i, void *data)
+{
+	struct iop_hold_id *id = data;
+
+	(void)i;
+	hold_claim_slot(id, __sync_fetch_and_add(&hold_cursor, 1));
+	return id->word ? 1 : 0;
 }
 
 /* Claims a free entry. Returns false if there is none, or no live hold server to answer. */
@@ -51,12 +60,11 @@ static __always_inline bool hold_claim(u32 recording, struct iop_hold_id *id, u6
 	id->pid_tgid = bpf_get_current_pid_tgid();
 	id->deadline_ns = now + limit_ns;
 	id->reason = IOP_HOLD_NEW_CODE;
+	id->word = 0;
 	if (!agent_lives(recording, now))
 		return false;
-	for (int i = 0; i < CLAIM_TRIES; i++)
-		if (hold_claim_slot(id, __sync_fetch_and_add(&hold_cursor, 1)))
-			return true;
-	return false;
+	bpf_loop(CLAIM_TRIES, hold_claim_step, id, 0);
+	return id->word;
 }
 
 static __always_inline void hold_free(const struct iop_hold_id *id)

@@ -68,11 +68,15 @@ __noinline int set_narrow_arguments(struct thread *t, struct frame *f)
 	return 0;
 }
 
-static __always_inline void fetch_library_args(struct pt_regs *ctx, struct thread *t, struct frame *f, const struct iop_desc *desc,
-					       u64 sp)
+/* The integer arguments are in scratch. A separate function: inline, the verifier would follow it once for each way that leads
+ * here. */
+__noinline int fetch_library_args(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 sp)
 {
-	u64 *regs = integer_arguments(ctx, t);
+	u64 *regs;
 
+	if (!t || !f || !desc)
+		return 0;
+	regs = (void *)t->scratch;
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 source = desc->arg[i].source;
 
@@ -83,6 +87,7 @@ static __always_inline void fetch_library_args(struct pt_regs *ctx, struct threa
 		else
 			set_stack_argument(f, i, desc->arg[i].kind, sp + 8 + 8 * (source - 6), desc->arg[i].offset);
 	}
+	return 0;
 }
 
 static __always_inline int no_return_call(struct thread *t, struct frame *f, const struct iop_desc *desc, u64 now)
@@ -301,7 +306,8 @@ static __always_inline int enter_library_call(struct pt_regs *ctx, struct thread
 		send_constants(t, now);
 	if (desc->has & IOP_HAS_ARRAYS)
 		f->flags |= FRAME_ARRAYS;
-	fetch_library_args(ctx, t, f, desc, sp);
+	integer_arguments(ctx, t);
+	fetch_library_args(t, f, desc, sp);
 	if (cookie & IOP_COOKIE_NARROW)
 		set_narrow_arguments(t, f);
 	if (desc->has & IOP_HAS_HEADER)

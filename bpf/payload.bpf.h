@@ -82,8 +82,9 @@ static __always_inline bool is_late(u32 kind)
 #define PIECES_LIMIT 512
 #define PIECES_END (STRINGS_ROOM - LENGTHS_ROOM - sizeof(struct iop_pieces))
 
-/* Offset of the last group in the payload, number of groups, variable of the last one. Behind the payload in scratch memory. */
-struct pieces { u32 at, groups; s32 variable; };
+/* Offset of the last group in the payload, number of groups, variable of the last one, number of pieces; where the counts and
+ * variables are; the last counts. Behind the payload in scratch memory: the stack of the calls that lead here has no room. */
+struct pieces { u32 at, groups; s32 variable; u32 added; u64 counts, variables, value[IOP_ARRAY_MAX]; };
 _Static_assert(STRINGS_AT + STRINGS_ROOM + sizeof(struct pieces) <= sizeof(((struct thread *)0)->scratch), "pieces");
 
 static __always_inline struct pieces *pieces_of(struct thread *t)
@@ -106,7 +107,7 @@ static __always_inline u32 read_values(u64 *value, u64 pointer)
 static __always_inline int add_to_group(struct thread *t, u64 counts)
 {
 	u32 at = pieces_of(t)->at, n = IOP_ARRAY_MAX;
-	u64 value[IOP_ARRAY_MAX], product = 1;
+	u64 *value = pieces_of(t)->value, product = 1;
 	struct iop_pieces *group;
 
 	if (at > PIECES_END)
@@ -144,43 +145,44 @@ static __always_inline int new_group(struct thread *t, s32 variable)
 	return 0;
 }
 
-/* Returns 1 if the piece cannot be read, or there is no room for it. All in one function: the verifier follows 8 nested ones. */
-__noinline int add_piece(struct thread *t, u64 counts, u64 variables, u32 n)
+/* Ends the loop if the piece cannot be read, or there is no room for it. All in one: the verifier follows 8 nested functions. */
+static long piece_step(u32 n, void *data)
 {
-	u64 array = 0;
+	struct thread *t = *(struct thread **)data;
+	u64 array = 0, counts = pieces_of(t)->counts, variables = pieces_of(t)->variables;
 	s32 variable = 0;
 
-	if (!t || (variables && bpf_probe_read_user(&variable, sizeof(variable), (void *)(variables + 4ull * n))))
+	if (variables && bpf_probe_read_user(&variable, sizeof(variable), (void *)(variables + 4ull * n)))
 		return 1;
 	if (counts && bpf_probe_read_user(&array, sizeof(array), (void *)(counts + 8ull * n)))
 		return 1;
-	return new_group(t, variable) || add_to_group(t, array);
+	if (new_group(t, variable) || add_to_group(t, array))
+		return 1;
+	pieces_of(t)->added++;
+	return 0;
 }
 
 /* Appends the pieces of a call: a struct iop_pieces for each succession of pieces of one variable. Returns the bytes used. */
 __noinline u32 append_pieces(struct thread *t, struct frame *f, u32 i, u32 places, u32 at)
 {
 	u32 variables = places >> IOP_PIECES_VARIABLES_SHIFT;
-	u64 n, ids = 0, counts;
+	struct pieces *pieces;
+	u64 n;
 
 	if (!t || !f || at > STRINGS_ROOM)
 		return 0;
 	i &= IOP_MAX_ARGS - 1;
 	n = f->args[places & (IOP_MAX_ARGS - 1)];
-	counts = f->args[i];
+	pieces = pieces_of(t);
+	*pieces = (struct pieces){ .at = at + 2 };
+	pieces->counts = variables == i ? 0 : f->args[i];
 	if (variables != IOP_PIECES_NONE)
-		ids = f->args[variables & (IOP_MAX_ARGS - 1)];
-	if (variables == i)
-		counts = 0;
-	*pieces_of(t) = (struct pieces){ .at = at + 2 };
+		pieces->variables = f->args[variables & (IOP_MAX_ARGS - 1)];
 	if (!n || n > PIECES_LIMIT)
 		return append_length(t, at, TEXT_TRUNCATED);
-	for (u32 k = 0; k < PIECES_LIMIT; k++) {
-		if (k >= n)
-			break;
-		if (add_piece(t, counts, ids, k))
-			return append_length(t, at, TEXT_TRUNCATED);
-	}
+	bpf_loop(n, piece_step, &t, 0);
+	if (pieces_of(t)->added != n)
+		return append_length(t, at, TEXT_TRUNCATED);
 	n = pieces_of(t)->at + sizeof(struct iop_pieces) - at;
 	append_length(t, at, n - 2);
 	return n;
@@ -236,6 +238,13 @@ static __always_inline u32 append_strings(struct thread *t, struct frame *f, con
 	barrier_var(used);
 	__builtin_memset(t->scratch + STRINGS_AT + used, 0, 8);
 	return (used + 7) & ~7u;
+}
+
+/* The same after the return. A separate function: inline, the verifier would follow it once for each way that leads to a return.
+ * Records at the entry are sent from deeper calls, which have no room for one more. */
+__noinline u32 append_strings_returned(struct thread *t, struct frame *f, const struct iop_desc *desc)
+{
+	return append_strings(t, f, desc, true);
 }
 
 #endif

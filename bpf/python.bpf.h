@@ -78,24 +78,26 @@ static __always_inline bool is_own_state(const struct iop_python *py, u64 state,
 	return state && read_word(state + py->thread_id) == self;
 }
 
-struct python_search { u64 interpreter, state, self; };
+struct python_search { const struct iop_python *py; u64 interpreter, state, self; bool over; };
 
-/* Returns true when the search is over: state is 0 if no thread of the interpreter is this one. */
-__noinline bool python_thread_step(struct python_search *search, const struct iop_python *py)
+/* Ends the loop when the search is over: state is 0 if no thread of the interpreter is this one. */
+static long python_thread_step(u32 i, void *data)
 {
-	if (!search || !py)
-		return true;
+	struct python_search *search = data;
+	const struct iop_python *py = search->py;
+
+	(void)i;
 	if (!search->state) {
 		if (!search->interpreter)
-			return true;
+			return search->over = true;
 		search->state = read_word(search->interpreter + py->interpreter_threads);
 		search->interpreter = read_word(search->interpreter + py->interpreter_next);
-		return false;
+		return 0;
 	}
 	if (is_own_state(py, search->state, search->self))
-		return true;
+		return search->over = true;
 	search->state = read_word(search->state + py->thread_next);
-	return false;
+	return 0;
 }
 
 /* Where the newest frame is. A state that was freed can look as it did, but leads to no frame: then it is searched anew. */
@@ -110,8 +112,7 @@ static __always_inline u64 frame_of_state(const struct iop_python *py, u64 state
 __noinline u64 newest_python_frame(const struct iop_python *py)
 {
 	struct python_walk *w = python_walk_here(0);
-	struct python_search search = { 0 };
-	bool over = false;
+	struct python_search search = { .py = py };
 	u64 frame;
 
 	if (!w || !py)
@@ -123,11 +124,10 @@ __noinline u64 newest_python_frame(const struct iop_python *py)
 			return frame;
 	}
 	search.interpreter = read_word(py->runtime + py->interpreters);
-	for (u32 i = 0; i < IOP_PYTHON_MAX_THREADS && !over; i++)
-		over = python_thread_step(&search, py);
-	if (!over)
+	bpf_loop(IOP_PYTHON_MAX_THREADS, python_thread_step, &search, 0);
+	if (!search.over)
 		COUNT_SITE(no_python);
-	w->thread = over ? search.state : 0;
+	w->thread = search.over ? search.state : 0;
 	return w->thread ? frame_of_state(py, w->thread) : 0;
 }
 
@@ -277,8 +277,10 @@ static __always_inline u32 code_number(struct thread *t, const struct iop_python
 
 /* ---- frames ---- */
 
+struct python_frames { struct thread *t; const struct iop_python *py; u32 flags; int end; };
+
 /* Reads one frame. Returns 1 at the end of the chain, -1 where it cannot be read. */
-__noinline int python_step(struct thread *t, const struct iop_python *py)
+__noinline int read_python_frame(struct thread *t, const struct iop_python *py)
 {
 	struct python_walk *w = python_walk_here(0);
 	u32 code, previous, instruction, entry;
@@ -310,7 +312,7 @@ __noinline int python_step(struct thread *t, const struct iop_python *py)
 }
 
 /* The node of a frame below the one that called it. Returns false if there is no room, or its code cannot be read. */
-__noinline bool add_python_node(struct thread *t, const struct iop_python *py, u32 i, u32 flags)
+static __always_inline bool add_python_node(struct thread *t, const struct iop_python *py, u32 i, u32 flags)
 {
 	struct python_walk *w = python_walk_here(0);
 	struct python_frame *frame;
@@ -330,13 +332,36 @@ __noinline bool add_python_node(struct thread *t, const struct iop_python *py, u
 	return t->up.node != 0;
 }
 
+static long python_frame_step(u32 i, void *data)
+{
+	struct python_frames *frames = data;
+
+	(void)i;
+	frames->end = read_python_frame(frames->t, frames->py);
+	return frames->end != 0;
+}
+
+static long python_node_step(u32 i, void *data)
+{
+	struct python_frames *frames = data;
+	struct python_walk *w = python_walk_here(0);
+
+	if (!w || i >= w->n)
+		return 1;
+	if (!add_python_node(frames->t, frames->py, w->n - 1 - i, frames->flags)) {
+		frames->end = -1;
+		return 1;
+	}
+	frames->flags = 0;
+	return 0;
+}
+
 /* Walks the frames of Python code. Returns the innermost one's node, 0: none. Nodes are made from the outermost frame inwards:
  * calls from a deep place, as an import is, share what is above it. */
 static __always_inline u32 find_python_site(struct thread *t, const struct iop_python *py)
 {
 	struct python_walk *w = python_walk_here(BPF_LOCAL_STORAGE_GET_F_CREATE);
-	u32 flags = IOP_SITE_TRUNCATED;
-	int end = 0;
+	struct python_frames frames = { .t = t, .py = py, .flags = IOP_SITE_TRUNCATED };
 
 	if (!w) {
 		COUNT_SITE(no_python);
@@ -345,21 +370,15 @@ static __always_inline u32 find_python_site(struct thread *t, const struct iop_p
 	w->image = t->up.image;
 	w->n = 0;
 	w->next = newest_python_frame(py);
-	for (u32 i = 0; i < 2 * IOP_PYTHON_MAX_FRAMES && !end; i++)     /* with markers */
-		end = python_step(t, py);
-	if (end > 0 && !w->next)
-		flags = IOP_SITE_WHOLE;
+	bpf_loop(2 * IOP_PYTHON_MAX_FRAMES, python_frame_step, &frames, 0);     /* with markers */
+	if (frames.end > 0 && !w->next)
+		frames.flags = IOP_SITE_WHOLE;
 	t->up.node = 0;
-	for (u32 i = 0; i < IOP_PYTHON_MAX_FRAMES && end >= 0; i++) {
-		if (i >= w->n)
-			break;
-		if (!add_python_node(t, py, w->n - 1 - i, flags))
-			end = -1;
-		flags = 0;
-	}
-	if (end < 0)
+	if (frames.end >= 0)
+		bpf_loop(IOP_PYTHON_MAX_FRAMES, python_node_step, &frames, 0);
+	if (frames.end < 0)
 		COUNT_SITE(no_python);
-	return end < 0 ? 0 : t->up.node;
+	return frames.end < 0 ? 0 : t->up.node;
 }
 
 /* Of a call whose number only it has: no other one will look for it. */

@@ -127,18 +127,30 @@ __noinline bool process_claim(u32 slot, u32 recording, u32 tgid)
 	return true;
 }
 
+struct slot_search { u32 recording, tgid, slot; };
+
+static long process_claim_step(u32 i, void *data)
+{
+	struct slot_search *search = data;
+	u32 slot = __sync_fetch_and_add(&process_cursor, 1) % MAX_PROCESSES;
+
+	(void)i;
+	if (!process_claim(slot, search->recording, search->tgid))
+		return 0;
+	search->slot = slot;
+	return 1;
+}
+
 /* Finds a free slot near the cursor. Two allocations collide only if both see the slot free at once: the compare-and-exchange
  * decides. */
 __noinline u32 process_allocate(u32 recording, u32 tgid)
 {
-	for (int i = 0; i < 64; i++) {
-		u32 slot = __sync_fetch_and_add(&process_cursor, 1) % MAX_PROCESSES;
+	struct slot_search search = { .recording = recording, .tgid = tgid };
 
-		if (process_claim(slot, recording, tgid))
-			return slot;
-	}
-	COUNT(recording, no_process_slot, 1);
-	return 0;
+	bpf_loop(64, process_claim_step, &search, 0);
+	if (!search.slot)
+		COUNT(recording, no_process_slot, 1);
+	return search.slot;
 }
 
 #endif

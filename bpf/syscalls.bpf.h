@@ -71,11 +71,14 @@ static __always_inline void syscall_registers(struct pt_regs *user, u64 *regs)
 	regs[5] = user->r9;
 }
 
-static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thread *t, struct frame *f, const struct iop_desc *desc)
+/* The registers are in scratch. A separate function: inline, the verifier would follow it once for each way that leads here. */
+__noinline int fetch_syscall_args(struct thread *t, struct frame *f, const struct iop_desc *desc)
 {
-	u64 *regs = (void *)t->scratch;
+	u64 *regs;
 
-	syscall_registers(user, regs);
+	if (!t || !f || !desc)
+		return 0;
+	regs = (void *)t->scratch;
 	for (u32 i = 0; i < IOP_MAX_ARGS; i++) {
 		u32 source = desc->arg[i].source;
 
@@ -91,6 +94,7 @@ static __always_inline void fetch_syscall_args(struct pt_regs *user, struct thre
 		if (desc->arg[i].kind == IOP_ARG_IOV)
 			sum_iovec(f, i, f->args[i + 1]);
 	}
+	return 0;
 }
 
 static __always_inline s32 fd_argument(struct frame *f, u32 index)
@@ -202,7 +206,8 @@ static __always_inline int enter_syscall(struct pt_regs *user, u64 nr)
 	f->sp = user->r8;       /* for mmap: the descriptor */
 	if (!excluded)          /* before the arguments: it reads the stack to where they are put together */
 		set_site_of_call(t, id, user->ip, user->sp, user->bp, 0);
-	fetch_syscall_args(user, t, f, desc);
+	syscall_registers(user, (void *)t->scratch);
+	fetch_syscall_args(t, f, desc);
 	if (nr == fcntl_nr)
 		fetch_flock(f, desc);
 	if (!excluded)

@@ -75,7 +75,8 @@ static __always_inline struct thread *thread_or_worker(struct task_struct *task)
 
 /* ---- properties of an operation ---- */
 
-static __always_inline u8 uring_op(u8 opcode)
+/* A separate function: the verifier would follow its caller once for each result. */
+__noinline u32 uring_op(u32 opcode)
 {
 	switch (opcode) {
 	case URING_READ: case URING_READV: case URING_READ_FIXED: case URING_READV_FIXED: case URING_READ_MULTISHOT:

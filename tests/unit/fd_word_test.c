@@ -30,6 +30,7 @@ static u64 fd_word_test_swap(u64 *word, u64 was, u64 to)
 }
 
 #define FD_WORD_SWAP fd_word_test_swap
+#define FD_WORD_FUNCTION static
 #include "../../bpf/fd_word.h"
 
 #define OLD 5                           /* epoch of the file that is being closed */
@@ -40,9 +41,13 @@ static bool counted, undecided;
 
 static u64 leave(u64 word, u32 own)
 {
+	struct fd_word_left left;
 	u64 was = word;
 
-	assert_int_equal(fd_word_leave(&word, own, &counted, &undecided), was);
+	fd_word_leave(&word, own, &left);
+	assert_int_equal(left.was, was);
+	counted = left.counted;
+	undecided = left.undecided;
 	return word;
 }
 
