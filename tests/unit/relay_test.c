@@ -47,6 +47,15 @@ static void add_numbers(struct relay *relay, uint64_t from, uint64_t to)
 	}
 }
 
+static struct relay *create(struct receiver *r)
+{
+	struct relay *relay = relay_create();
+
+	assert_non_null(relay);
+	relay_bind(relay, receive, r);
+	return relay;
+}
+
 static bool several_cpus(void)
 {
 	cpu_set_t cpus;
@@ -61,12 +70,18 @@ static void items_arrive_in_order(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct receiver r = { .pause_ns = pauses_ns[i] };
-		struct relay *relay = relay_create(receive, &r);
+		struct relay *relay = create(&r);
 		bool started = relay_start(relay);
 
 		assert_int_equal(started, several_cpus());
 		assert_int_equal(relay_is_running(relay), started);
-		add_numbers(relay, 0, ITEMS);
+		add_numbers(relay, 0, 1);
+		relay_sync(relay);
+		assert_int_equal(r.expected, 1);
+		relay_sync(relay);
+		add_numbers(relay, 1, ITEMS);
+		relay_sync(relay);
+		assert_int_equal(r.expected, ITEMS);
 		relay_finish(relay);
 		assert_int_equal(r.expected, ITEMS);
 		assert_int_equal(r.wrong, 0);
@@ -87,7 +102,7 @@ static void items_arrive_in_order(void **state)
 static void ends_without_items(void **state)
 {
 	struct receiver r = { 0 };
-	struct relay *relay = relay_create(receive, &r);
+	struct relay *relay = create(&r);
 
 	(void)state;
 	relay_start(relay);
@@ -101,7 +116,7 @@ static void ends_without_items(void **state)
 static void one_cpu_has_no_thread(void **state)
 {
 	struct receiver r = { 0 };
-	struct relay *relay = relay_create(receive, &r);
+	struct relay *relay = create(&r);
 	cpu_set_t before, one;
 
 	(void)state;

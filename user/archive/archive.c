@@ -27,6 +27,7 @@
 #include "sink/sides.h"
 #include "sink/summary/summary.h"
 #include "spool/spool.h"
+#include "util/relay.h"
 
 #define LOCK_TRIES 100  /* 50 ms each */
 
@@ -89,7 +90,8 @@ static int side_files_open(struct side_files *sides, const struct attempt *attem
 
 /* ---- replay ---- */
 
-struct sinks { struct sink *size, *otf2, *summary, *sides[NSIDES]; };   /* size: NULL if there is no limit */
+/* size: NULL if there is no limit; relay: to the replay */
+struct sinks { struct sink *size, *otf2, *summary, *sides[NSIDES]; struct relay *relay; };
 
 /* Computes the size that is compared with the recording's limits; the spool is kept until the archive is complete. */
 static int size_sink_create(struct sink **out, bool whole_job)
@@ -122,11 +124,15 @@ static int create_sinks(struct sinks *sinks, const struct attempt *attempt, cons
 	return ret;
 }
 
-/* Afterwards the worker needs no process or thread any more: its input is a user's. */
-static void start_threads(const struct sinks *sinks)
+/* Three threads: this one reads the spool, one replays it, one writes the events. Afterwards the worker needs no process or thread
+ * any more: its input is a user's. */
+static void start_threads(struct sinks *sinks)
 {
 	const struct rlimit none = { 0, 0 };
 
+	sinks->relay = relay_create();
+	if (sinks->relay)
+		relay_start(sinks->relay);
 	otf2_sink_start_thread(sinks->otf2);
 	setrlimit(RLIMIT_NPROC, &none);
 }
@@ -147,7 +153,7 @@ static int replay_into(struct spool_reader *spool, struct call_sites *sites, str
 	for (size_t i = 0; i < NSIDES; i++)
 		order[n++] = sinks->sides[i];
 	order[n++] = sinks->otf2;
-	ret = replay_run_with_sites(spool, sites, &model, order, n, reason, sizeof(reason));
+	ret = replay_run_relayed(spool, sinks->relay, sites, &model, order, n, reason, sizeof(reason));
 	if (ret == -ENOSPC && model.end.cut)
 		snprintf(err, err_len, "%s: no archive can be made: --%s leaves no room for it", dir, model.end.stopped_by);
 	else if (ret && otf2_sink_error(sinks->otf2))
@@ -197,6 +203,7 @@ static int archive_write_all(struct spool_reader *spool, const struct replay_pre
 		otf2_archive_remove(AT_FDCWD);
 		ret = closed;
 	}
+	relay_destroy(sinks.relay);
 	archive_size_sink_destroy(sinks.size);
 	otf2_sink_destroy(sinks.otf2);
 	summary_sink_destroy(sinks.summary);

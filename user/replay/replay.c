@@ -17,6 +17,7 @@
 #include "replay/fd/sockets.h"
 #include "replay/file_mounts.h"
 #include "replay/file_stripes.h"
+#include "replay/feed.h"
 #include "replay/files.h"
 #include "replay/library/handles.h"
 #include "replay/library/requests.h"
@@ -25,7 +26,6 @@
 #include "replay/mpi/ranks.h"
 #include "replay/names.h"
 #include "replay/notes.h"
-#include "replay/order.h"
 #include "replay/process.h"
 #include "replay/registry.h"
 #include "replay/replay.h"
@@ -151,10 +151,8 @@ static bool beyond_bound(struct replay *r)
 	return r->cut;
 }
 
-static int replay_one_record(void *arg, const struct iop_rec *rec)
+static int replay_one_record(struct replay *r, const struct iop_rec *rec)
 {
-	struct replay *r = arg;
-
 	if (rec->time_ns > r->last_ns)
 		r->last_ns = rec->time_ns;
 	if (rec->type == IOP_REC_LOST) {
@@ -166,52 +164,6 @@ static int replay_one_record(void *arg, const struct iop_rec *rec)
 	if (after_refused(r, rec) || beyond_bound(r))
 		return 0;
 	return rec->seq ? thread_record(r, rec) : scan_record(r, rec);
-}
-
-/* ---- the spool ---- */
-
-static int report_time(struct replay *r, const struct order *order)
-{
-	int ret = 0;
-
-	r->model->totals.lost_records = replay_greater(r->lost_records, r->gap_records);       /* so far */
-
-	for (size_t i = 0; i < r->nsinks && !ret; i++)
-		if (r->sinks[i]->time)
-			ret = r->sinks[i]->time(r->sinks[i], r->model, order_released_ns(order));
-	return ret;
-}
-
-static int read_spool(struct replay *r, struct spool_reader *spool, struct order *order)
-{
-	const struct iop_rec *rec;
-	size_t len;
-	bool cut;
-	int ret;
-
-	while ((ret = spool_reader_next(spool, &rec, &len)) == 1) {
-		/* HOST and TABLE records come first; all others depend on them, so they are processed at once, without ordering */
-		r->read_records += rec->type < IOP_REC_AGENT;
-		if (rec->type == IOP_REC_END)
-			r->bound_ns = text_bound_ns((const void *)rec);
-		if (rec->type == IOP_REC_HOST || rec->type == IOP_REC_TABLE)
-			ret = replay_one_record(r, rec);
-		else if (rec->type == IOP_REC_ROUND)
-			ret = order_round(order, rec->time_ns) ?: report_time(r, order);
-		else
-			ret = order_add(order, rec, len);
-		if (ret)
-			return ret;
-	}
-	cut = ret == -EBADMSG;
-	if (cut)
-		ret = model_note(r->model, "the spool is damaged or cut off; all records before that place are in the archive");
-	if (!ret)
-		ret = order_finish(order);
-	r->late += order_late(order);
-	if (cut)
-		r->model->complete = false;     /* END is in the head of the file and is read even if the rest is damaged */
-	return ret;
 }
 
 /* ---- the end ---- */
@@ -367,33 +319,35 @@ static void replay_deinit(struct replay *r)
 	free(r->rows);
 }
 
-int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks,
-			  size_t nsinks, char *err, size_t err_len)
+int replay_run_relayed(struct spool_reader *spool, struct relay *relay, struct call_sites *sites, struct model *model,
+		       struct sink **sinks, size_t nsinks, char *err, size_t err_len)
 {
 	struct replay r = { .model = model, .sites = sites, .sinks = sinks, .nsinks = nsinks, .err = err, .err_len = err_len,
 			    .self = REF_NONE, .fd_paradigm = REF_NONE, .socket_paradigm = REF_NONE,
 			    .polled_row = REF_NONE, .ended_row = REF_NONE };
-	struct order *order;
-	int ret;
+	int ret = 0;
 
 	memset(model, 0, sizeof(*model));
 	model->clock_begin_ns = UINT64_MAX;
 	for (size_t i = 0; i < nsinks; i++)
 		r.followed |= sinks[i]->time != NULL;
 	table_set_init(&r.set);
-	order = order_create(replay_one_record, &r);
-	ret = order ? 0 : -ENOMEM;
-	if (!ret && sites)
+	if (sites)
 		ret = call_sites_build(sites, model);
 	if (!ret)
-		ret = read_spool(&r, spool, order);
+		ret = feed_spool(&r, spool, relay, replay_one_record);
 	if (!ret)
 		ret = replay_finish(&r);
 	if (ret)
 		replay_fail(&r, ret, "the records cannot be replayed: %s", strerror(-ret));
-	order_destroy(order);
 	replay_deinit(&r);
 	return ret;
+}
+
+int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks,
+			  size_t nsinks, char *err, size_t err_len)
+{
+	return replay_run_relayed(spool, NULL, sites, model, sinks, nsinks, err, err_len);
 }
 
 int replay_run(struct spool_reader *spool, struct model *model, struct sink **sinks, size_t nsinks, char *err, size_t err_len)

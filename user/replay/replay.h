@@ -18,4 +18,10 @@ struct call_sites;
 int replay_run_with_sites(struct spool_reader *spool, struct call_sites *sites, struct model *model, struct sink **sinks,
 			  size_t nsinks, char *err, size_t err_len);
 
+/* The same on two threads: the caller's reads the spool and puts the records in order, that of the relay (util/relay.h, not bound)
+ * turns them into events for the sinks; finish of the sinks runs on the caller's. Without a thread the caller's does all. */
+struct relay;
+int replay_run_relayed(struct spool_reader *spool, struct relay *relay, struct call_sites *sites, struct model *model,
+		       struct sink **sinks, size_t nsinks, char *err, size_t err_len);
+
 #endif

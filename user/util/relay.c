@@ -29,17 +29,21 @@ struct relay {
 	bool ended;                     /* no further batch will come */
 };
 
-struct relay *relay_create(relay_fn fn, void *arg)
+struct relay *relay_create(void)
 {
 	struct relay *relay = calloc(1, sizeof(*relay));
 
 	if (!relay)
 		return NULL;
-	relay->fn = fn;
-	relay->arg = arg;
 	pthread_mutex_init(&relay->lock, NULL);
 	pthread_cond_init(&relay->changed, NULL);
 	return relay;
+}
+
+void relay_bind(struct relay *relay, relay_fn fn, void *arg)
+{
+	relay->fn = fn;
+	relay->arg = arg;
 }
 
 void relay_destroy(struct relay *relay)
@@ -192,6 +196,18 @@ void relay_add(struct relay *relay, size_t len)
 		relay->at += len;
 	else
 		relay->fn(relay->arg, relay->item, len);
+}
+
+void relay_sync(struct relay *relay)
+{
+	if (!relay->running)
+		return;
+	if (relay->at > relay->batches[relay->filling].bytes)
+		relay_pass(relay);
+	pthread_mutex_lock(&relay->lock);
+	while (relay->full)
+		pthread_cond_wait(&relay->changed, &relay->lock);
+	pthread_mutex_unlock(&relay->lock);
 }
 
 void relay_finish(struct relay *relay)

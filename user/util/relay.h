@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RELAY_ITEM_MAX 512      /* bytes */
+#define RELAY_ITEM_MAX 4096     /* bytes */
 #define RELAY_BATCH_BYTES (128u << 10)
 #define RELAY_BATCHES 8
 
@@ -19,7 +19,9 @@ struct relay;
 typedef void (*relay_fn)(void *arg, const void *items, size_t len);
 
 /* Without a thread, each item is processed by the caller when it is added. Returns NULL without memory. */
-struct relay *relay_create(relay_fn fn, void *arg);
+struct relay *relay_create(void);
+/* What processes the items: to be called before the first one, also if the thread exists already. */
+void relay_bind(struct relay *relay, relay_fn fn, void *arg);
 
 /* From here on a thread of its own processes the items, RELAY_BATCHES * RELAY_BATCH_BYTES later at most. Returns false if the
  * process may use one CPU only, or there is no memory or no thread: then the caller goes on to process them. */
@@ -32,6 +34,8 @@ bool relay_is_running(const struct relay *relay);       /* there is a thread */
 void *relay_room(struct relay *relay);
 void relay_add(struct relay *relay, size_t len);
 
+/* Waits until all items have been processed: what that has written can be read and changed by the caller, until it adds an item. */
+void relay_sync(struct relay *relay);
 /* Waits until all items have been processed, and ends the thread: all that it wrote can be read by the caller. Items that are added
  * later are processed by the caller. */
 void relay_finish(struct relay *relay);

@@ -430,9 +430,11 @@ struct otf2_writer *otf2_writer_create(OTF2_Archive *archive, const char *dir)
 	w->archive = archive;
 	w->dir = dir;
 	w->attributes = OTF2_AttributeList_New();
-	w->relay = relay_create(writer_take_items, w);
-	if (w->attributes && w->relay)
+	w->relay = relay_create();
+	if (w->attributes && w->relay) {
+		relay_bind(w->relay, writer_take_items, w);
 		return w;
+	}
 	otf2_writer_destroy(w);
 	return NULL;
 }
