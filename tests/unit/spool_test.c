@@ -106,6 +106,41 @@ static void test_round_trip(void **state)
 	assert_int_equal(last, 0);
 }
 
+/* Blocks of calls alone are skipped, unless one of their bytes is wrong. */
+static void test_plain_blocks_are_skipped(void **state)
+{
+	struct place *place = *state;
+	struct iop_rec_site site = { .rec = { .len = sizeof(site), .type = IOP_REC_SITE } };
+	struct iop_rec round = { .len = sizeof(round), .type = IOP_REC_ROUND };
+	struct spool_writer *writer;
+	struct spool_reader *reader;
+	const struct iop_rec *rec;
+	unsigned n[256] = { 0 };
+	size_t len;
+	int last;
+
+	assert_int_equal(spool_writer_create(&writer, place->path), 0);
+	append_calls(writer, 1, 50001, 3);
+	spool_writer_append(writer, &round);
+	spool_writer_flush(writer);
+	append_calls(writer, 50001, 50002, 3);
+	spool_writer_append(writer, &site.rec);
+	spool_writer_flush(writer);
+	append_calls(writer, 50002, 90001, 3);
+	spool_writer_text(writer, IOP_REC_PROCESS, 7, 1, "comm=x\n", NULL);
+	assert_int_equal(spool_writer_destroy(writer), 0);
+	assert_int_equal(spool_reader_open(&reader, place->path), 0);
+	spool_reader_skip_plain(reader);
+	while ((last = spool_reader_next(reader, &rec, &len)) == 1)
+		n[rec->type]++;
+	assert_int_equal(last, 0);
+	assert_int_equal(n[IOP_REC_SITE], 1);
+	assert_int_equal(n[IOP_REC_PROCESS], 1);
+	assert_int_equal(n[IOP_REC_ROUND], 0);
+	assert_in_range(n[IOP_REC_CALL], 1, 10000);
+	spool_reader_destroy(reader);
+}
+
 static void test_bad_record_is_refused(void **state)
 {
 	struct place *place = *state;
@@ -520,6 +555,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_plain_blocks_are_skipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_record_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_large_text, setup, teardown),
 		cmocka_unit_test(test_text_values),

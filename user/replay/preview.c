@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * What the archive must know before its first event, in one pass over the spool: whether it holds a whole job, so that its archive
- * will not be merged with those of other nodes; its limits; its call sites.
+ * What the archive must know before its first event, in one pass over the blocks of the spool that have more than calls: whether
+ * it holds a whole job, so that its archive will not be merged with those of other nodes; its limits; its call sites.
  */
 #include "replay/preview.h"
 #include "replay/sites.h"
@@ -95,6 +95,7 @@ int replay_preview(struct spool_reader *spool, struct replay_preview *preview)
 	*preview = (struct replay_preview){ .sites = call_sites_create() };
 	if (!preview->sites)
 		return -ENOMEM;
+	spool_reader_skip_plain(spool);
 	while (!ret && (read = spool_reader_next(spool, &rec, &len)) > 0)
 		ret = preview_record(preview, &launches, rec);
 	/* in a truncated spool later records are unknown; errors of reading are the replay's to report */

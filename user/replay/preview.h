@@ -16,8 +16,8 @@ struct replay_preview {
 	struct call_sites *sites;       /* the caller's (replay/sites.h); NULL: none were recorded */
 };
 
-/* Reads the spool to its end; damage and errors end the reading like the end of the file. Returns 0, or -ENOMEM: then there is
- * nothing to free. */
+/* Reads the spool to its end, but skips blocks of plain records; damage and errors end the reading like the end of the file.
+ * Returns 0, or -ENOMEM: then there is nothing to free. */
 int replay_preview(struct spool_reader *spool, struct replay_preview *preview);
 
 #endif

@@ -24,6 +24,9 @@
 #define SPOOL_STATUS_BLOCK 1u           /* spool_block_header.kind */
 #define SPOOL_STATUS_BYTES 8192u        /* of the block, its header included */
 
+/* A block without records that describe others (spool_reader_skip_plain). */
+#define SPOOL_PLAIN_BLOCK 2u
+
 struct spool_file_header {
 	char magic[8];
 	uint32_t version;
@@ -35,7 +38,7 @@ struct spool_block_header {
 	uint32_t raw_len;       /* size of the records */
 	uint32_t stored_len;    /* bytes that follow; equal to raw_len: not compressed */
 	uint32_t records;
-	uint32_t kind;          /* 0, or SPOOL_STATUS_BLOCK */
+	uint32_t kind;          /* 0, SPOOL_STATUS_BLOCK or SPOOL_PLAIN_BLOCK */
 	uint32_t crc;           /* CRC-32 of the fields above and the stored bytes */
 };
 

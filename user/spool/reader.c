@@ -24,6 +24,7 @@ struct spool_reader {
 	size_t raw_cap, stored_cap;
 	size_t raw_len, at;     /* in the current block */
 	bool damaged, ended; /* ended: its end was read */
+	bool skips_plain;
 	off_t status;           /* offset of the status block, which is read last, 0: none */
 	bool (*wait)(void *arg);        /* NULL: the file does not grow */
 	void *wait_arg;
@@ -97,9 +98,9 @@ static int reader_unpack(struct spool_reader *reader, const struct spool_block_h
 	return !ZSTD_isError(len) && len == header->raw_len ? 0 : -EBADMSG;
 }
 
-/* Reads a block at the file's position. Returns 1 for a block, 2 for a half-written status block, 0 at the end. The sizes come from
- * the file: the stored bytes are read before memory is allocated for the raw ones, so that a damaged header cannot cause a large
- * allocation. */
+/* Reads a block at the file's position. Returns 1 for a block, 2 for one to be skipped (a half-written status block, or a plain
+ * one), 0 at the end. The sizes come from the file: the stored bytes are read before memory is allocated for the raw ones, so that
+ * a damaged header cannot cause a large allocation. */
 static int read_block(struct spool_reader *reader, struct spool_block_header *header)
 {
 	ssize_t n = reader->fd < 0 ? 0 : read_full(reader->fd, header, sizeof(*header));
@@ -119,6 +120,8 @@ static int read_block(struct spool_reader *reader, struct spool_block_header *he
 		return 2;
 	if ((size_t)n < header->stored_len || !checksum_fits(header, reader->stored))
 		return -EBADMSG;
+	if (reader->skips_plain && header->kind == SPOOL_PLAIN_BLOCK)
+		return 2;
 	err = reader_reserve(&reader->raw, &reader->raw_cap, header->raw_len);
 	if (!err)
 		err = reader_unpack(reader, header);
@@ -227,6 +230,11 @@ bool spool_reader_may_grow(struct spool_reader *reader)
 	int writer = spool_reader_has_writer(reader);
 
 	return writer < 0 ? !has_end(reader) && has_grown_lately(reader) : writer;
+}
+
+void spool_reader_skip_plain(struct spool_reader *reader)
+{
+	reader->skips_plain = true;
 }
 
 void spool_reader_watch(struct spool_reader *reader, void (*function)(void *, uint64_t, uint64_t), void *arg)

@@ -14,6 +14,13 @@ const char *iop_rec_name(uint8_t type)
 	return contracts[type].name;
 }
 
+bool iop_rec_is_plain(uint8_t type)
+{
+	if (type == IOP_REC_SITE || type == IOP_REC_PYTHON_CODE)
+		return false;
+	return type == IOP_REC_ROUND || (type < IOP_REC_AGENT && contracts[type].name);
+}
+
 size_t iop_rec_size(const struct iop_rec *rec)
 {
 	if (rec->len)

@@ -67,6 +67,10 @@ int spool_reader_has_writer(const struct spool_reader *reader);
 #define SPOOL_QUIET_NS 60000000000ull
 bool spool_reader_may_grow(struct spool_reader *reader);
 
+/* From here on blocks of nothing but plain records (iop_rec_is_plain) are skipped, if their writer has marked them: for a reader
+ * that wants the others first. Skipped blocks are checked for damage, but not unpacked. Not for a growing file. */
+void spool_reader_skip_plain(struct spool_reader *reader);
+
 /* Calls function for each block that is read, with the number of bytes read so far and the current file size. */
 void spool_reader_watch(struct spool_reader *reader, void (*function)(void *arg, uint64_t done, uint64_t total), void *arg);
 
@@ -77,6 +81,9 @@ size_t iop_rec_size(const struct iop_rec *rec);
  * announces (IOP_RECORDS in record.h). The strings of a call are not checked: their number depends on the table. Types of later
  * versions only need a valid length. spool_reader_next returns valid records only. */
 bool iop_rec_valid(const struct iop_rec *rec, size_t left);
+/* Whether records of this type are of one moment of one thread, and have nothing that a reader needs before it reads others: no
+ * types of later versions, no text, no call sites and code. */
+bool iop_rec_is_plain(uint8_t type);
 const char *iop_rec_name(uint8_t type);         /* "CALL"; NULL for a type of a later version */
 
 /* For key=value text: copies the unescaped value of key into buf; returns false if it is absent. text_escape is the inverse. */

@@ -25,6 +25,7 @@ struct spool_writer {
 	char *raw, *stored;     /* stored begins with room for the block's header */
 	size_t raw_len, raw_cap, stored_cap;
 	uint32_t records;       /* in raw */
+	bool described;         /* raw has a record that is not plain */
 };
 
 /* ---- file ---- */
@@ -122,7 +123,8 @@ static size_t compress_block(struct spool_writer *writer)
 
 static int store_block(struct spool_writer *writer)
 {
-	struct spool_block_header header = { .magic = SPOOL_BLOCK_MAGIC, .raw_len = writer->raw_len, .records = writer->records };
+	struct spool_block_header header = { .magic = SPOOL_BLOCK_MAGIC, .raw_len = writer->raw_len, .records = writer->records,
+					      .kind = writer->described ? 0 : SPOOL_PLAIN_BLOCK };
 	int err = reserve_stored(writer);
 
 	if (err)
@@ -230,6 +232,7 @@ int spool_writer_flush(struct spool_writer *writer)
 		writer->error = err;
 	writer->raw_len = 0;
 	writer->records = 0;
+	writer->described = false;
 	writer_shrink(writer);
 	return err;
 }
@@ -262,6 +265,7 @@ int spool_writer_append(struct spool_writer *writer, const struct iop_rec *rec)
 	if (!room)
 		return -ENOMEM;
 	memcpy(room, rec, len);
+	writer->described |= !iop_rec_is_plain(rec->type);
 	return flush_error;
 }
 
@@ -276,6 +280,7 @@ int spool_writer_text(struct spool_writer *writer, enum iop_rec_type type, uint3
 	rec = (struct iop_rec_text *)record_room(writer, len, &flush_error);
 	if (!rec)
 		return -ENOMEM;
+	writer->described = true;
 	memset(rec, 0, sizeof(*rec));
 	memset((char *)rec + len - 8, 0, 8);    /* padding */
 	rec->rec = (struct iop_rec){ .len = len <= 65528 ? len : 0, .type = type, .tid = tgid, .tgid = tgid, .time_ns = time_ns };
