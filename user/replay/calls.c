@@ -109,6 +109,9 @@ static void read_results(struct frame *f, const struct row_info *info, const str
 
 /* ---- frames ---- */
 
+/* Not a constant, for the reason of event_blank. */
+static const volatile size_t frame_bytes = sizeof(struct frame);
+
 static struct frame *frame_push(struct thread *thread)
 {
 	struct frame *f, kept;
@@ -126,7 +129,7 @@ static struct frame *frame_push(struct thread *thread)
 	f = &thread->frames[thread->nframes++];
 	kept.text = f->text, kept.text_size = f->text_size;
 	kept.path = f->path, kept.path_size = f->path_size;
-	memset(f, 0, sizeof(*f));       /* in place: a compound literal would be copied */
+	memset(f, 0, frame_bytes);
 	f->text = kept.text, f->text_size = kept.text_size;
 	f->path = kept.path, f->path_size = kept.path_size;
 	f->ref = f->file = f->comm = f->used = f->site = REF_NONE;
@@ -155,10 +158,13 @@ static bool calls_quiet(const struct replay *r, const struct frame *f)
 
 static int enter_event(struct replay *r, struct thread *thread, const struct frame *f)
 {
-	struct model_event event = { .type = EV_ENTER, .u.call = { .region = f->probe, .site = f->site + 1 } };  /* REF_NONE: 0 */
+	struct model_event event = event_blank;
 
 	if (calls_quiet(r, f))
 		return 0;
+	event.type = EV_ENTER;
+	event.u.call.region = f->probe;
+	event.u.call.site = f->site + 1;        /* REF_NONE: 0 */
 	r->model->totals.calls++;
 	r->model->totals.system_calls += frame_layer(r, f)->syscalls;
 	return call_event(r, thread, &event, f->enter_ns);
@@ -179,10 +185,14 @@ static void calls_add_mapping(const struct replay *r, const struct frame *f, str
 static int leave_event(struct replay *r, struct thread *thread, const struct frame *f, bool outermost)
 {
 	struct model_cpu cpu;
-	struct model_event event = { .type = EV_LEAVE,
-		.u.call = { .region = f->probe, .abandoned = f->abandoned, .failed = f->failed,
-				      .device_bytes = f->device_bytes, .wait_ns = f->wait_ns } };
+	struct model_event event = event_blank;
 
+	event.type = EV_LEAVE;
+	event.u.call.region = f->probe;
+	event.u.call.abandoned = f->abandoned;
+	event.u.call.failed = f->failed;
+	event.u.call.device_bytes = f->device_bytes;
+	event.u.call.wait_ns = f->wait_ns;
 	if (outermost && !f->held)
 		event.u.call.cpu = cpu_of_call(r, thread, f, calls_quiet(r, f), &cpu) ? &cpu : NULL;
 	if (calls_quiet(r, f))

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const struct model_event event_blank;
+
 int replay_fail(struct replay *r, int error, const char *format, ...)
 {
 	va_list args;

@@ -7,6 +7,10 @@
 
 #include "replay/state.h"
 
+/* All zero, to begin an event with where there is one for each call: gcc clears that many bytes by one slow instruction (rep stos),
+ * but copies them by a few fast ones, as long as it does not see their values. */
+extern const struct model_event event_blank;
+
 int replay_fail(struct replay *r, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int call_event(struct replay *r, struct thread *thread, struct model_event *event, uint64_t time_ns);
 

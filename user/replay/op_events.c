@@ -168,9 +168,12 @@ static uint64_t request_carried_out(struct replay *r, struct thread *thread, con
 
 int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle, uint8_t mode)
 {
-	struct model_event event = { .type = EV_BEGIN,
-				     .u.begin = { .handle = handle, .mode = mode, .offset = op_events_offset_of(r, f) } };
+	struct model_event event = event_blank;
 
+	event.type = EV_BEGIN;
+	event.u.begin.handle = handle;
+	event.u.begin.mode = mode;
+	event.u.begin.offset = op_events_offset_of(r, f);
 	if (op_non_blocking(r, f))
 		event.u.begin.flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
 	if (op_events_collective(r, thread, f, handle))
@@ -191,9 +194,10 @@ int op_begin(struct replay *r, struct thread *thread, struct frame *f, uint32_t 
 
 int op_complete(struct replay *r, struct thread *thread, struct frame *f, uint32_t handle)
 {
-	struct model_event event = { .type = EV_COMPLETE };
+	struct model_event event = event_blank;
 	bool data = frame_row(r, f)->op != OP_SYNC, failed = f->failed || (f->abandoned && !f->unseen);
 
+	event.type = EV_COMPLETE;
 	event.u.complete.handle = handle;
 	event.u.complete.matching_id = f->matching_id;
 	event.u.complete.failed = failed;

@@ -137,7 +137,7 @@ static bool beyond_bound(struct replay *r)
 {
 	struct model_end *end = &r->model->end;
 
-	for (size_t i = 0; i < r->nsinks && !r->cut; i++) {
+	for (size_t i = 0; i < r->nsinks && r->bounded && !r->cut; i++) {
 		const char *bound = r->sinks[i]->full ? r->sinks[i]->full(r->sinks[i], r->model) : NULL;
 
 		if (!bound)
@@ -330,7 +330,7 @@ int replay_run_relayed(struct spool_reader *spool, struct relay *relay, struct c
 	memset(model, 0, sizeof(*model));
 	model->clock_begin_ns = UINT64_MAX;
 	for (size_t i = 0; i < nsinks; i++)
-		r.followed |= sinks[i]->time != NULL;
+		r.followed |= sinks[i]->time != NULL, r.bounded |= sinks[i]->full != NULL;
 	table_set_init(&r.set);
 	if (sites)
 		ret = call_sites_build(sites, model);

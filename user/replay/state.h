@@ -26,6 +26,7 @@ struct replay {
 	size_t err_len;
 	bool failed;                    /* err was set */
 	bool cut;                       /* a sink has reached its limit: the trace has ended */
+	bool bounded;                   /* a sink may have a limit */
 	bool bound_reached;
 	uint64_t bound_ns;              /* time of the oldest record that the recorder refused at a limit; 0: none */
 

@@ -101,7 +101,7 @@ static int collectives_event(struct sink *sink, const struct model *model, const
 		return -ENOMEM;
 	switch (e->type) {
 	case EV_ENTER:
-		call = MODEL_ADD(l->calls);
+		call = l->calls.n < l->calls.cap ? &l->calls.v[l->calls.n++] : MODEL_ADD(l->calls);
 		if (!call)
 			return -ENOMEM;
 		*call = (struct open_call){ .enter_ns = e->time_ns, .handle = REF_NONE };
