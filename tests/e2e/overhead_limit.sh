@@ -108,7 +108,25 @@ launched() {
 	streamed "$name"
 }
 
+# Each program that ends leaves what its probes cost: of many short ones in a row only the first have probes on streams.
+short_programs() {
+	local name=short_programs dir bytes=150000
+	dir=$(fresh $name)
+	record $name --max-overhead 2 -- sh -c "for i in \$(seq 101 112); do $P/byte_writes $dir/data/\$i $bytes || exit; done"
+	verdict "$name, status" "$([ $STATUS = 0 ] || echo "status $STATUS: $(said "$dir")")"
+	verdict "$name, files" "$(for i in $(seq 101 112); do tr -d x <"$dir/data/$i"; stat -c %s "$dir/data/$i"; done |
+		grep -vx $bytes)"
+	contract $name || return
+	lost_nothing $name
+	expect $name "calls('fputc', path='*/101') > 0" "calls('fputc', path='*/112') == 0" "calls('fputc') <= 6 * $bytes" \
+		"written('write', path='*/data/*') == 12 * $bytes"
+	verdict "$name, gaps" "$(grep -ao "$NOTE" "$dir/trace/traces.otf2" |
+		awk '{ of[$4] = 1; if ($11 > $9) timed[$4] = 1 } END { for (pid in of) n++; for (pid in timed) m++
+			if (n < 6 || n != m) print n + 0 " processes, " m + 0 " with times" }')"
+}
+
 attached thread 1
 attached threads 8
 processes
 launched launched
+short_programs

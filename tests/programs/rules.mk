@@ -5,7 +5,7 @@
 P := build/programs
 # MPICH beside Open MPI, under Debian's name of its compiler.
 MPICC_MPICH := $(shell command -v mpicc.mpich)
-C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief namespaces replaced evil storm forked_streams late_stream
+C_PROGRAMS := writes4000 fork_exec recursion longjmp signals failures dup_inherit already_running deleted mmap copies streams killed churn takeover brief namespaces replaced evil storm forked_streams late_stream byte_writes
 C_PROGRAMS += cover_posix cover_isoc cover_aio cover_sockets
 C_PROGRAMS += main_ends lookups locks aio numbered numbered_calls many_threads names mapper last_threads
 C_PROGRAMS += fd_tables first_use rotation return_probes

@@ -3,6 +3,9 @@
  * Overhead limit: a token bucket per process. When it runs dry, the most expensive optional probe group is detached; it is
  * re-attached on probation when the bucket has recovered and a back-off time is over, which grows while the load lasts. Probes on
  * system calls are never detached: they carry most of the information.
+ *
+ * The full bucket of a new process is a gift that the many processes of a build or a script would add up. So the cost of the
+ * programs that have ended is summed, too: while it is too high new programs begin without the groups.
  */
 #include "capture/overhead_limit.h"
 
@@ -19,6 +22,8 @@
 #define DETACH_NS 100000000ull          /* grace periods of the kernel, in which the probes of a detached group still trap */
 #define FIRST_PAUSE_NS 1000000000ull
 #define LONGEST_PAUSE_NS 60000000000ull
+#define ENDED_FREE_NS CREDIT_NS         /* what ended programs may have cost in any case: one burst */
+#define ENDED_SPAN_NS 1000000000000ull  /* running time of ended programs that is remembered, roughly */
 #define SYSCALL_NS 500                  /* enter and exit with one record; from the benchmark */
 #define PROGRAM_NS 300                  /* what the BPF programs add to the two traps of a library call */
 
@@ -29,6 +34,7 @@ static const char *const group_names[] = { "stream calls that move one byte", "r
 
 struct account {
 	pid_t tgid;
+	uint64_t begun_ns, cost_ns;     /* of its program: when it began, at the first record; what its probes cost */
 	int64_t credit_ns;
 	uint64_t filled_ns;             /* when tokens were last added */
 	uint64_t spent_ns[GROUPS];      /* since then, by group */
@@ -46,6 +52,7 @@ struct overhead_limit {
 	int8_t row_group[IOP_MAX_PROBES];       /* index in groups, -1: not in a group */
 	const struct table_set *set;
 	struct probe_cost cost;
+	double ended_cost_ns, ended_span_ns;    /* sums of the programs that have ended, older ones halved again and again */
 	size_t no_memory;               /* records of processes that have no bucket for want of memory */
 };
 
@@ -169,6 +176,21 @@ void overhead_limit_step(struct overhead_limit *overhead, uint64_t now_ns)
 
 /* ---- counting ---- */
 
+static struct account *account_create(struct overhead_limit *overhead, pid_t tgid, int64_t credit_ns, uint64_t time_ns)
+{
+	struct account *account = calloc(1, sizeof(*account));
+
+	if (account) {
+		*account = (struct account){ .tgid = tgid, .credit_ns = credit_ns, .begun_ns = time_ns, .filled_ns = time_ns };
+		HASH_ADD_INT(overhead->accounts, tgid, account);
+	}
+	if (account && hash_added(account))
+		return account;
+	overhead->no_memory++;
+	free(account);
+	return NULL;
+}
+
 static struct account *account_of(struct overhead_limit *overhead, const struct iop_rec *rec)
 {
 	pid_t tgid = rec->tgid;
@@ -177,18 +199,8 @@ static struct account *account_of(struct overhead_limit *overhead, const struct 
 	if (account && account->tgid == tgid)
 		return account;
 	HASH_FIND_INT(overhead->accounts, &tgid, account);
-	if (!account) {
-		account = calloc(1, sizeof(*account));
-		if (account) {
-			*account = (struct account){ .tgid = tgid, .credit_ns = CREDIT_NS, .filled_ns = rec->time_ns };
-			HASH_ADD_INT(overhead->accounts, tgid, account);
-		}
-		if (!account || !hash_added(account)) {
-			overhead->no_memory++;
-			free(account);
-			return NULL;
-		}
-	}
+	if (!account)
+		account = account_create(overhead, tgid, CREDIT_NS, rec->time_ns);
 	return overhead->last = account;
 }
 
@@ -204,14 +216,54 @@ static uint64_t row_cost(struct overhead_limit *overhead, uint16_t row)
 		(targets_row_single_stepped(overhead->targets, row) ? cost->single_stepped_ns : cost->emulated_ns);
 }
 
+static void add_ended(struct overhead_limit *overhead, const struct account *account, uint64_t now_ns)
+{
+	overhead->ended_cost_ns += account->cost_ns;
+	overhead->ended_span_ns += now_ns > account->begun_ns ? now_ns - account->begun_ns : 0;
+	while (overhead->ended_span_ns > ENDED_SPAN_NS) {
+		overhead->ended_cost_ns /= 2;
+		overhead->ended_span_ns /= 2;
+	}
+}
+
+/* Twice the share: a long program may end with its bucket empty. */
+static bool ended_cost_too_much(const struct overhead_limit *overhead)
+{
+	return overhead->ended_cost_ns > ENDED_FREE_NS + 2 * overhead->share * overhead->ended_span_ns;
+}
+
 static void overhead_limit_forget(struct overhead_limit *overhead, struct account *account, uint64_t now_ns)
 {
+	add_ended(overhead, account, now_ns);
 	for (size_t g = 0; g < GROUPS; g++)
 		if (account->group[g].off)
 			note_off(overhead, account, g, now_ns);
 	HASH_DEL(overhead->accounts, account);
 	overhead->last = NULL;
 	free(account);
+}
+
+unsigned overhead_limit_begin_program(struct overhead_limit *overhead, pid_t pid, uint64_t time_ns)
+{
+	struct account *account;
+	unsigned off = 0;
+
+	HASH_FIND_INT(overhead->accounts, &pid, account);
+	if (account && account->begun_ns < time_ns) {   /* of the program before; a later one is of this program's first records */
+		overhead_limit_forget(overhead, account, time_ns);
+		account = NULL;
+	}
+	if (!ended_cost_too_much(overhead))
+		return 0;
+	if (!account)
+		account = account_create(overhead, pid, 0, time_ns);
+	for (size_t g = 0; account && g < GROUPS; g++) {
+		account->group[g].off = true;
+		account->group[g].since_ns = time_ns;
+		account->group[g].until_ns = time_ns + FIRST_PAUSE_NS;
+		off |= 1u << groups[g];
+	}
+	return off;
 }
 
 void overhead_limit_count(struct overhead_limit *overhead, const struct iop_rec *rec)
@@ -230,6 +282,7 @@ void overhead_limit_count(struct overhead_limit *overhead, const struct iop_rec 
 	} else if (rec->type != IOP_REC_TASK_EXIT && call->probe < overhead->set->nrows) {
 		ns = row_cost(overhead, call->probe);
 		account->credit_ns -= ns;
+		account->cost_ns += ns;
 		if (overhead->row_group[call->probe] >= 0)
 			account->spent_ns[overhead->row_group[call->probe]] += ns;
 	}

@@ -21,6 +21,10 @@ void overhead_limit_finish(struct overhead_limit *overhead);
 size_t overhead_limit_no_memory(const struct overhead_limit *overhead);
 void overhead_limit_destroy(struct overhead_limit *overhead);
 
+/* A process was forked, or executes a program, at this time, and has no probes yet. Returns the groups (1 << enum point_group) that
+ * it begins without, because the programs that have ended cost too much: they are attached when it has run for a while. */
+unsigned overhead_limit_begin_program(struct overhead_limit *overhead, pid_t pid, uint64_t time_ns);
+
 /* To be called for each record of a call. */
 void overhead_limit_count(struct overhead_limit *overhead, const struct iop_rec *rec);
 /* To be called periodically: detaches and re-attaches groups. */

@@ -95,6 +95,11 @@ static uint64_t replaced_later(const struct recorder *r, size_t i)
 	return 0;
 }
 
+static unsigned begins_without(struct recorder *r, const struct process_event *event)
+{
+	return r->overhead ? overhead_limit_begin_program(r->overhead, event->pid, event->time_ns) : 0;
+}
+
 static void on_fork(struct recorder *r, size_t i)
 {
 	const struct process_event *fork = &r->events[i];
@@ -103,7 +108,16 @@ static void on_fork(struct recorder *r, size_t i)
 	if (until_ns)
 		targets_forked_briefly(r->targets, fork->pid, fork->other, fork->time_ns, until_ns);
 	else
-		targets_forked(r->targets, fork->pid, fork->other, fork->time_ns);
+		targets_forked(r->targets, fork->pid, fork->other, fork->time_ns, begins_without(r, fork));
+}
+
+static void on_exec(struct recorder *r, size_t i)
+{
+	const struct process_event *exec = &r->events[i];
+	unsigned off = replaced_later(r, i) ? 0 : begins_without(r, exec);
+
+	demands_forget(r->demands, exec->pid);
+	targets_execed(r->targets, exec->pid, exec->other, exec->time_ns, off);
 }
 
 static int recorder_by_time(const void *a, const void *b)
@@ -119,10 +133,7 @@ static void do_one(struct recorder *r, size_t i)
 
 	switch (event.type) {
 	case IOP_REC_FORK: on_fork(r, i); break;
-	case IOP_REC_EXEC:
-		demands_forget(r->demands, event.pid);
-		targets_execed(r->targets, event.pid, event.other, event.time_ns);
-		break;
+	case IOP_REC_EXEC: on_exec(r, i); break;
 	case IOP_REC_DEMAND: demands_place(r->demands, event.pid, event.time_ns); break;
 	case EVENT_NOT_HELD: targets_not_held(r->targets, event.pid, event.time_ns); break;
 	case IOP_REC_MAP_EXEC: targets_mapped(r->targets, event.pid, event.time_ns); break;

@@ -246,7 +246,13 @@ void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, ui
 	gaps_write(&gaps, targets->spool, pid, 0);
 }
 
-void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns)
+static void set_groups_off(struct targets *targets, pid_t pid, unsigned off)
+{
+	for (int group = 0; group < POINT_GROUPS; group++)
+		targets_switch(targets, pid, group, !(off >> group & 1));
+}
+
+void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, unsigned off)
 {
 	struct target *target = target_get(targets, pid, since_ns), *from;
 
@@ -254,6 +260,7 @@ void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t s
 	if (target) {
 		target->program_ns = since_ns;
 		target->ran = true;
+		set_groups_off(targets, pid, off);
 		note_process(targets->spool, pid, false);
 		watch_mounts(targets, pid);
 	}
@@ -263,7 +270,7 @@ void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t s
 
 static const char unprobed_program[] = "a new program ran before its probes were in place";
 
-void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns)
+void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns, unsigned off)
 {
 	struct target *target = target_get(targets, pid, since_ns);
 
@@ -272,8 +279,7 @@ void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t 
 	target_end_postponed(targets, target, false, since_ns);
 	if (old_tid != pid)
 		target_forget(targets, target, true);   /* the links belonged to the leader that the exec replaced */
-	for (int group = 0; group < POINT_GROUPS; group++)
-		targets_switch(targets, pid, group, true);
+	set_groups_off(targets, pid, off);
 	for (size_t i = 0; i < target->links.n; i++)
 		target->links.v[i]->noted = false;
 	mappings_forget(&target->mappings);

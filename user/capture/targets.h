@@ -31,11 +31,12 @@ void targets_destroy(struct targets *targets);          /* detaches everything; 
  * recorded, or -ESRCH if it has ended. */
 int targets_attach(struct targets *targets, pid_t pid);
 
-/* Events from the BPF programs. since_ns: time from which the process ran without its probes, unless it is held later. */
-void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns);
+/* Events from the BPF programs. since_ns: time from which the process ran without its probes, unless it is held later. off: groups
+ * (1 << enum point_group) that are not placed before targets_switch() asks for them. */
+void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, unsigned off);
 /* The same for a process that ended or executed another program at until_ns, before it could be inspected. */
 void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns);
-void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns);
+void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns, unsigned off);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
 /* The process waits at the beginning of its own calls of a layer, whose probes were withheld. */
 void targets_place_withheld(struct targets *targets, pid_t pid);
