@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "bpf/descriptor_maps.h"
 #include "bpf/features.h"
 #include "bpf/load.h"
 #include "bpf/skeleton.h"
@@ -210,27 +211,6 @@ static void set_filter(struct ioprobe_bpf *skel, const struct filter *filter)
 	skel->rodata->filter_calls = filter->min_duration_ns || filter->min_bytes || filter->count_streams;
 }
 
-static int fill_descriptors(struct ioprobe_bpf *skel, const struct table_set *set)
-{
-	int fd = bpf_map__fd(skel->maps.descriptors);
-
-	for (size_t i = 0; i < set->nrows; i++) {
-		const struct table_row *row = &set->rows[i];
-		struct iop_request_desc requests;
-		struct iop_desc desc;
-		uint32_t key = row->id;
-		int err;
-
-		table_row_descriptor(set, row, &desc);
-		err = bpf_map_update_elem(fd, &key, &desc, BPF_ANY);
-		if (!err && table_row_requests(set, row, &requests))
-			err = bpf_map_update_elem(bpf_map__fd(skel->maps.request_descriptors), &key, &requests, BPF_ANY);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* Duplicates the descriptors: the object is closed afterwards. */
 static int keep_maps(struct programs *programs, struct ioprobe_bpf *skel)
 {
@@ -387,7 +367,8 @@ static int load_and_keep(struct programs *programs, const struct table_set *set,
 	if (!err)
 		err = n > 1 ? load_in_parts(parts, n) : ioprobe_bpf__load(parts[0]);
 	if (!err)
-		err = fill_descriptors(parts[0], set);
+		err = descriptor_maps_fill(bpf_map__fd(parts[0]->maps.descriptors),
+					   bpf_map__fd(parts[0]->maps.request_descriptors), set);
 	if (!err)
 		err = keep_maps(programs, parts[0]);
 	for (size_t i = 0; i < n && !err; i++)

@@ -8,6 +8,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <ioprobe/descriptor.h>         /* for the skeleton's variables */
 #include <ioprobe/recording.h>
@@ -32,10 +33,11 @@ static int tracepoints_arguments_of(const struct btf *btf, const char *tracepoin
 	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : -1;       /* without the first one, the program's context */
 }
 
-/* Linux 6.5; io_uring_submit_sqe before that */
+#define DEFAULT_SUBMIT "io_uring_submit_req"    /* of the program; Linux 6.5, io_uring_submit_sqe before that */
+
 static const char *submit_tracepoint(const struct btf *btf)
 {
-	return tracepoints_arguments_of(btf, "io_uring_submit_req") < 0 ? "io_uring_submit_sqe" : "io_uring_submit_req";
+	return tracepoints_arguments_of(btf, DEFAULT_SUBMIT) < 0 ? "io_uring_submit_sqe" : DEFAULT_SUBMIT;
 }
 
 /* The completion has seven arguments in Linux 6.0 to 6.9, three from 6.10 on. Kernels before 6.0 pass too little information. */
@@ -66,7 +68,9 @@ static void choose_uring(struct ioprobe_bpf *skel, const struct btf *btf, bool w
 				  usable && end == 3 && tracepoints_arguments_of(btf, "io_uring_cqe_overflow") == 5);
 	if (!usable)
 		return;
-	bpf_program__set_attach_target(skel->progs.uring_submit, 0, submit_tracepoint(btf));
+	/* not without need: libbpf reads the kernel's types now for it, one object after the other */
+	if (strcmp(submit_tracepoint(btf), DEFAULT_SUBMIT))
+		bpf_program__set_attach_target(skel->progs.uring_submit, 0, submit_tracepoint(btf));
 	skel->rodata->uring_cqe_whole = end == 3;
 }
 

@@ -117,13 +117,31 @@ void recorder_discard(struct recorder_prepared *prepared)
 	*prepared = (struct recorder_prepared){ 0 };
 }
 
+/* A process with privileges that the user does not have has a directory in /proc that belongs to root. */
+static bool may_attach(const struct recorder *r, pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return !r->options->only_of || (!stat(path, &st) && st.st_uid == r->options->only_of);
+}
+
 /* No other thread uses targets and spool meanwhile. */
 static void *plan_libraries(void *arg)
 {
 	struct recorder *r = arg;
+	pid_t *descendants;
+	size_t n;
 
 	for (size_t i = 0; i < r->options->npids; i++)
 		targets_plan(r->targets, r->options->pids[i]);
+	if (proc_descendants_read(r->options->pids, r->options->npids, &descendants, &n))
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (may_attach(r, descendants[i]))
+			targets_plan(r->targets, descendants[i]);
+	free(descendants);
 	return NULL;
 }
 
@@ -226,16 +244,6 @@ int recorder_open(struct recorder *r)
 }
 
 /* ---- targets ---- */
-
-/* A process with privileges that the user does not have has a directory in /proc that belongs to root. */
-static bool may_attach(const struct recorder *r, pid_t pid)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return !r->options->only_of || (!stat(path, &st) && st.st_uid == r->options->only_of);
-}
 
 /* A process that belongs to another recording is counted each time that it is found. */
 static int attach_one(struct recorder *r, pid_t pid)
