@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -455,11 +456,26 @@ static void recorder_finish(struct recorder *r)
 		setpriority(PRIO_PROCESS, 0, r->old_nice);      /* no program waits for the archive */
 }
 
+/* Ends the hold server, and with it the links that are left. */
+static void *leave_kernel(void *arg)
+{
+	struct recorder *r = arg;
+	uint32_t ids[KERNEL_PROGRAMS];
+	size_t n = bpf_side_program_ids(r->kernel, ids);
+
+	hold_server_leave(r->server, &r->result->guarding);
+	bpf_side_destroy(r->kernel);
+	links_wait_gone(ids, n, DETACH_LIMIT_MS);
+	return NULL;
+}
+
 /* The slot is closed: unwinders are no longer served. So what places return probes goes first. Returns when the probes are removed,
- * not merely requested to be. */
-static void detach_all(struct recorder *r)
+ * not merely requested to be. While the kernel removes the last ones, the call sites get their names. */
+static void detach_all(struct recorder *r, bool symbolize)
 {
 	uint32_t ids[KERNEL_PROGRAMS];
+	pthread_t leaving;
+	bool threaded;
 	size_t n;
 
 	if (r->server)
@@ -473,10 +489,13 @@ static void detach_all(struct recorder *r)
 	else
 		poll(NULL, 0, SHARED_DETACH_MS);
 	targets_destroy(r->targets);
-	n = bpf_side_program_ids(r->kernel, ids);
-	hold_server_leave(r->server, &r->result->guarding);
-	bpf_side_destroy(r->kernel);
-	links_wait_gone(ids, n, DETACH_LIMIT_MS);
+	threaded = symbolize && r->sites && !pthread_create(&leaving, NULL, leave_kernel, r);
+	if (!threaded)
+		leave_kernel(r);
+	if (symbolize)
+		sites_symbolize(r->sites, r->spool);
+	if (threaded)
+		pthread_join(leaving, NULL);
 }
 
 static int close_all(struct recorder *r, int err)
@@ -490,9 +509,7 @@ static int close_all(struct recorder *r, int err)
 	demands_destroy(r->demands);
 	stripes_destroy(r->stripes);
 	sites_stop(r->sites, NULL);
-	detach_all(r);
-	if (!err)
-		sites_symbolize(r->sites, r->spool);
+	detach_all(r, !err);
 	sites_destroy(r->sites);
 	parse_pool_destroy(r->parsers);
 	rings_destroy(r->rings);
