@@ -19,6 +19,7 @@
 #include <ioprobe/request.h>
 #include <ioprobe/sites.h>
 
+#include "bpf/object_maps.h"
 #include "ioprobe.skel.h"
 
 struct part { struct ioprobe_bpf *skel; pthread_t thread; size_t work; int err; };
@@ -166,7 +167,8 @@ int load_in_parts(struct ioprobe_bpf **objects, size_t n)
 	for (size_t i = 0; i < n; i++)
 		parts[i].skel = objects[i + 1];
 	load_divide(objects[0]->obj, parts, n);
-	err = load_maps(objects[0]);
+	if (object_maps_create(objects[0]->obj))
+		err = load_maps(objects[0]);    /* libbpf knows how, and what is wrong */
 	for (size_t i = 0; i < n && !err; i++)
 		err = use_maps(parts[i].skel->obj, objects[0]->obj);
 	return err ? err : load_run(parts, n);
