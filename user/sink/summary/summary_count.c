@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Apart from what is done for each event: inlined, they would slow that down. */
+static struct use *use_lookup(struct summary_sink *s, uint64_t key) __attribute__((noinline));
+static struct summary_counts *variable_lookup(struct summary_sink *s, uint64_t key) __attribute__((noinline));
+static int pending_add(struct summary_sink *s, const struct operation *op) __attribute__((noinline));
+static bool pending_take(struct summary_sink *s, uint64_t id, struct operation *op) __attribute__((noinline));
+
 /* ---- growing arrays ---- */
 
 static int summary_count_enlarge(void *array, size_t *n, size_t index, size_t size, int fill)
@@ -105,6 +111,24 @@ struct summary_layer *summary_layer_in_group(struct summary_sink *s, uint32_t gr
 
 /* ---- handles ---- */
 
+static struct use *use_lookup(struct summary_sink *s, uint64_t key)
+{
+	struct use *use;
+
+	HASH_FIND(hh, s->uses, &key, sizeof(key), use);
+	if (use)
+		return use;
+	use = pool_take(&s->use_pool);
+	if (!use)
+		return NULL;
+	use->key = key;
+	HASH_ADD(hh, s->uses, key, sizeof(use->key), use);
+	if (hash_added(use))
+		return use;
+	pool_give_back(&s->use_pool, use);
+	return NULL;
+}
+
 static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t group)
 {
 	uint64_t key = (uint64_t)handle << 32 | group;
@@ -112,20 +136,11 @@ static struct use *use_get(struct summary_sink *s, uint32_t handle, uint32_t gro
 
 	if (summary_count_grow(&s->last_use, &s->nlast_use, handle, sizeof(*s->last_use), 0))
 		return NULL;
-	if (s->last_use[handle] && s->last_use[handle]->key == key)
-		return summary_use_changed(s, s->last_use[handle]) ? NULL : s->last_use[handle];
-	HASH_FIND(hh, s->uses, &key, sizeof(key), use);
-	if (!use) {
-		use = pool_take(&s->use_pool);
-		if (!use)
-			return NULL;
-		use->key = key;
-		HASH_ADD(hh, s->uses, key, sizeof(use->key), use);
-		if (!hash_added(use)) {
-			pool_give_back(&s->use_pool, use);
-			return NULL;
-		}
-	}
+	use = s->last_use[handle];
+	if (!use || use->key != key)
+		use = use_lookup(s, key);
+	if (!use)
+		return NULL;
 	s->last_use[handle] = use;
 	return summary_use_changed(s, use) ? NULL : use;
 }
@@ -298,14 +313,10 @@ static int count_leave(struct summary_sink *s, const struct model *model, struct
 
 /* ---- operations ---- */
 
-/* Returns the counts of a variable; operations on no variable are counted in a dummy that is never read. */
-static struct summary_counts *variable_counts(struct summary_sink *s, uint32_t handle, uint32_t variable)
+static struct summary_counts *variable_lookup(struct summary_sink *s, uint64_t key)
 {
-	uint64_t key = (uint64_t)handle << 32 | variable;
 	struct summary_variable *v;
 
-	if (!variable || s->changes)
-		return &s->no_variable;
 	HASH_FIND(hh, s->variables, &key, sizeof(key), v);
 	if (v)
 		return &v->counts;
@@ -318,6 +329,12 @@ static struct summary_counts *variable_counts(struct summary_sink *s, uint32_t h
 		return &v->counts;
 	free(v);
 	return NULL;
+}
+
+/* Returns the counts of a variable; operations on no variable are counted in a dummy that is never read. */
+static struct summary_counts *variable_counts(struct summary_sink *s, uint32_t handle, uint32_t variable)
+{
+	return !variable || s->changes ? &s->no_variable : variable_lookup(s, (uint64_t)handle << 32 | variable);
 }
 
 enum end { END_KNOWN, END_UNKNOWN, END_FAILED };
@@ -396,17 +413,10 @@ static int pending_add(struct summary_sink *s, const struct operation *op)
 	return -ENOMEM;
 }
 
-/* Removes the operation that completes here; returns false if its begin was not observed. */
-static bool operation_take(struct summary_sink *s, struct location_state *l, uint64_t id, struct operation *op)
+static bool pending_take(struct summary_sink *s, uint64_t id, struct operation *op)
 {
 	struct pending *p;
 
-	for (uint32_t i = l->nblocking; i-- > 0;)
-		if (l->blocking[i].op.id == id) {
-			*op = l->blocking[i].op;
-			memmove(&l->blocking[i], &l->blocking[i + 1], (--l->nblocking - i) * sizeof(*l->blocking));
-			return true;
-		}
 	HASH_FIND(hh, s->pending, &id, sizeof(id), p);
 	if (!p)
 		return false;
@@ -414,6 +424,19 @@ static bool operation_take(struct summary_sink *s, struct location_state *l, uin
 	HASH_DEL(s->pending, p);
 	free(p);
 	return true;
+}
+
+/* Removes the operation that completes here; returns false if its begin was not observed. */
+static bool operation_take(struct summary_sink *s, struct location_state *l, uint64_t id, struct operation *op)
+{
+
+	for (uint32_t i = l->nblocking; i-- > 0;)
+		if (l->blocking[i].op.id == id) {
+			*op = l->blocking[i].op;
+			memmove(&l->blocking[i], &l->blocking[i + 1], (--l->nblocking - i) * sizeof(*l->blocking));
+			return true;
+		}
+	return pending_take(s, id, op);
 }
 
 static int count_begin(struct summary_sink *s, const struct model *model, struct location_state *l, const struct model_event *e)

@@ -48,6 +48,11 @@ struct summary_sites {
 	size_t nlocations;
 };
 
+/* Apart from what is done for each event: inlined, they would slow that down. */
+static struct row *row_lookup(struct summary_sites *s, const struct model *model, uint32_t site) __attribute__((noinline));
+static struct group_time *time_of(struct summary_sites *s, struct row *row, uint32_t group) __attribute__((noinline));
+static int sites_pending_add(struct summary_sites *s, const struct operation *op) __attribute__((noinline));
+
 /* ---- rows ---- */
 
 static struct row *row_lookup(struct summary_sites *s, const struct model *model, uint32_t site)
