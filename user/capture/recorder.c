@@ -96,9 +96,12 @@ static uint64_t replaced_later(const struct recorder *r, size_t i)
 	return 0;
 }
 
+/* Returns the groups that the program begins without. One that has ended gets no bucket: nothing would remove it again. */
 static unsigned begins_without(struct recorder *r, const struct process_event *event)
 {
-	return r->overhead ? overhead_limit_begin_program(r->overhead, event->pid, event->time_ns) : 0;
+	if (!r->overhead || targets_has_ended(r->targets, event->pid, event->time_ns))
+		return 0;
+	return overhead_limit_begin_program(r->overhead, event->pid, event->time_ns);
 }
 
 static void on_fork(struct recorder *r, size_t i)

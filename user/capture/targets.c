@@ -113,8 +113,7 @@ void targets_destroy(struct targets *targets)
 	free(targets);
 }
 
-/* Returns whether the process of an event at this time is known to have ended since. */
-static bool targets_has_ended(struct targets *targets, pid_t pid, uint64_t since_ns)
+bool targets_has_ended(struct targets *targets, pid_t pid, uint64_t since_ns)
 {
 	struct early_end *end;
 

@@ -37,6 +37,8 @@ void targets_forked(struct targets *targets, pid_t pid, pid_t parent, uint64_t s
 /* The same for a process that ended or executed another program at until_ns, before it could be inspected. */
 void targets_forked_briefly(struct targets *targets, pid_t pid, pid_t parent, uint64_t since_ns, uint64_t until_ns);
 void targets_execed(struct targets *targets, pid_t pid, pid_t old_tid, uint64_t since_ns, unsigned off);
+/* Returns whether the process of an event at this time is known to have ended since. */
+bool targets_has_ended(struct targets *targets, pid_t pid, uint64_t since_ns);
 void targets_mapped(struct targets *targets, pid_t pid, uint64_t since_ns);
 /* The process waits at the beginning of its own calls of a layer, whose probes were withheld. */
 void targets_place_withheld(struct targets *targets, pid_t pid);
