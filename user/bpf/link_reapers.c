@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
  * Detaching a link takes some 0.3 ms, in which the kernel removes its probes one by one, and then 10 to 200 ms, in which it waits
- * for grace periods. Until its probes are removed, each program that maps the file pays for them at each probed instruction: so
- * no link should wait for a thread that waits for the kernel.
+ * for grace periods. Until the probes are removed, the kernel checks the link at each of them whenever a program maps the file. So
+ * each link is detached by a thread of its own, and none waits for another's grace periods.
  */
 #include "bpf/link_reapers.h"
 

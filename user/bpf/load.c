@@ -55,7 +55,7 @@ size_t load_parts_wanted(void)
 
 /* ---- which part loads which program ---- */
 
-/* Those that take the verifier longest, in milliseconds with call sites (6.18); the others take 1 to 5. */
+/* The programs with the longest verification times, in milliseconds with call sites (6.18). All others take 1 to 5. */
 static const struct { const char *name; size_t work; } costly[] = {
 	{ "call_entry", 36 }, { "call_session", 37 }, { "call_return", 18 }, { "ioprobe_enter", 37 }, { "ioprobe_enter_event", 37 },
 	{ "ioprobe_exit", 31 }, { "ioprobe_exit_event", 31 }, { "uring_submit", 10 }, { "uring_failed", 10 },

@@ -4,8 +4,8 @@
  * re-attached on probation when the bucket has recovered and a back-off time is over, which grows while the load lasts. Probes on
  * system calls are never detached: they carry most of the information.
  *
- * The full bucket of a new process is a gift that the many processes of a build or a script would add up. So the cost of the
- * programs that have ended is summed, too: while it is too high new programs begin without the groups.
+ * Each new process has a full bucket, which the many short processes of a build or a script never empty. So the cost of ended
+ * programs is summed, too: while it is too high, new programs begin without the groups.
  */
 #include "capture/overhead_limit.h"
 

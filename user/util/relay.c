@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
  *
- * A ring of batches. Those that are full belong to the consumer, the one that is being filled and empty ones to the producer; only
- * their number is shared.
+ * A ring of batches. Full batches belong to the consumer; the batch that is being filled and empty ones belong to the producer.
+ * The two share only the number of full batches.
  */
 #include "util/relay.h"
 
