@@ -12,9 +12,9 @@
 #include "capture/notes.h"
 
 void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
-		    struct spool_writer *spool)
+		    struct spool_writer *spool, bool streams_apart)
 {
-	*libraries = (struct libraries){ .set = set, .parsers = parsers, .spool = spool };
+	*libraries = (struct libraries){ .set = set, .parsers = parsers, .spool = spool, .streams_apart = streams_apart };
 }
 
 void libraries_begin(struct libraries *libraries, struct bpf_side *kernel, struct hold_server *server)
@@ -91,6 +91,8 @@ static enum point_group libraries_group_of(const struct libraries *libraries, co
 		return POINTS_DEMAND;
 	if (row->mods & MOD_DIRECT)
 		return POINTS_DIRECT;
+	if (!libraries->streams_apart)
+		return POINTS_OWN;
 	switch (table_row_stream_flag(libraries->set, row)) {
 	case IOP_D_STREAM_BYTES: return POINTS_STREAM_BYTES;
 	case IOP_D_STREAM_DATA: return POINTS_STREAM_DATA;
@@ -135,6 +137,7 @@ static bool libraries_sort_points(struct libraries *libraries, struct library *l
 
 		library->points[group].v[library->points[group].n++] =
 			attach_point_of(point, row, cookie_bits(library, row));
+		library->has_streams |= table_row_stream_flag(libraries->set, row) != 0;
 		libraries->probes++;
 		libraries->single_stepped += point->placement.kind == PLACED_SINGLE_STEP;
 		libraries->row_single_stepped[point->row] |= point->placement.kind == PLACED_SINGLE_STEP;

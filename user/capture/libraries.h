@@ -17,7 +17,7 @@
 
 /* Points that are attached and detached together. */
 enum point_group {
-	POINTS_OWN,
+	POINTS_OWN,                     /* and all streams, if there is no overhead limit: links of few probes each are dearer */
 	POINTS_STREAM_DATA,             /* may be detached by the overhead limit */
 	POINTS_STREAM_BYTES,            /* the same, detached first: calls that move one byte each */
 	POINTS_UNWIND,
@@ -39,6 +39,7 @@ struct library {
 	uint64_t for_all_ns;            /* time since which the links for all are used, 0: processes have their own */
 	bool rendezvous_done;           /* attached for all */
 	bool forbidden_noted;
+	bool has_streams;
 	unsigned second_noted;          /* bits: groups with points without a second place that were already noted */
 	struct links shared, shared_unwinders;
 	struct links demand;            /* for processes without their own links, while some of them want the group: */
@@ -58,6 +59,7 @@ struct libraries {
 	struct spool_writer *spool;
 	struct hold_server *server;
 	struct attachments pending;     /* probes that are asked for; libraries_place places them */
+	bool streams_apart;             /* they have groups of their own */
 	bool entries_only;              /* no more return probes are attached */
 	unsigned numbers;               /* numbers given to libraries */
 	size_t probes, missing, single_stepped;
@@ -65,7 +67,7 @@ struct libraries {
 };
 
 void libraries_init(struct libraries *libraries, const struct table_set *set, struct parse_pool *parsers,
-		    struct spool_writer *spool);
+		    struct spool_writer *spool, bool streams_apart);
 void libraries_begin(struct libraries *libraries, struct bpf_side *kernel, struct hold_server *server);
 void libraries_detach_calls(struct libraries *libraries); /* links for all, except unwinders */
 void libraries_detach(struct libraries *libraries);       /* unwinders too */

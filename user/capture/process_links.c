@@ -27,14 +27,19 @@ void process_links_init(struct process_links *links, struct link_sharing *sharin
 
 void process_links_forget(struct process_links *links, bool ended)
 {
-	void (*detach)(struct hold_server *, struct links *) = ended ? links_reap : links_detach;
+	struct hold_server *server = links->sharing->server;
+	struct links all = { 0 };
 
 	for (size_t i = 0; i < links->n; i++) {
 		for (int group = 0; group < POINT_GROUPS; group++)
-			detach(links->sharing->server, &links->v[i]->links[group]);
-		detach(links->sharing->server, &links->v[i]->member);
+			links_move(server, &all, &links->v[i]->links[group]);
+		links_move(server, &all, &links->v[i]->member);
 		links->v[i]->library->owners -= links->v[i]->own;
 	}
+	if (ended)
+		links_reap(server, &all);
+	else
+		links_detach(server, &all);
 	if (links->demand)
 		process_links_demand(links, false);
 	while (links->n)

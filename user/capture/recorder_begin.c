@@ -162,7 +162,8 @@ static int open_kernel(struct recorder *r)
 	int err = parse_pool_create(&r->parsers, r->options->set);
 
 	if (!err)
-		err = targets_create(&r->targets, r->options->set, r->options->filter, r->parsers, r->spool);
+		err = targets_create(&r->targets, r->options->set, r->options->filter, r->parsers, r->spool,
+				     r->options->max_overhead_percent > 0);
 	if (err)
 		return recorder_begin_fail(r, err, "cannot begin the recording");
 	parse_pool_warm(r->parsers);

@@ -126,11 +126,6 @@ static bool target_scan_is_mpi(const struct targets *targets, const struct libra
 	return false;
 }
 
-static bool has_streams(const struct library *library)
-{
-	return library->points[POINTS_STREAM_DATA].n || library->points[POINTS_STREAM_BYTES].n;
-}
-
 /* With lazy streams, a process that has just begun goes without probes if it has nothing but the C library's: beside a library of
  * parallel I/O they cost little. */
 static bool is_postponed(struct targets *targets, const struct target *target, const struct proc_modules *modules, uint64_t from_ns)
@@ -141,7 +136,7 @@ static bool is_postponed(struct targets *targets, const struct target *target, c
 		struct library *library = libraries_get(&targets->libraries, &modules->v[i]);
 		struct process_library *entry = library ? process_links_find(&target->links, library) : NULL;
 
-		if (library && library->plan.nlayers && (!has_streams(library) || (entry && !entry->postponed)))
+		if (library && library->plan.nlayers && (!library->has_streams || (entry && !entry->postponed)))
 			return false;
 	}
 	return true;
@@ -161,7 +156,7 @@ static bool add_module(struct targets *targets, struct target *target, const str
 		return true;
 	if (targets->rendezvous && !known)
 		library_attach_rendezvous(&targets->libraries, library, target->pid, &entry->links[POINTS_LINKER]);
-	if (postpone && has_streams(library) && !library_everywhere_ns(library, target->links.withheld)) {
+	if (postpone && library->has_streams && !library_everywhere_ns(library, target->links.withheld)) {
 		entry->postponed = true;
 		return true;
 	}

@@ -13,7 +13,7 @@
 #include "capture/notes.h"
 
 int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
-		   struct spool_writer *spool)
+		   struct spool_writer *spool, bool streams_apart)
 {
 	struct targets *targets = calloc(1, sizeof(*targets));
 
@@ -22,7 +22,7 @@ int targets_create(struct targets **out, const struct table_set *set, const stru
 	targets->set = set;
 	targets->filter = filter;
 	targets->spool = spool;
-	libraries_init(&targets->libraries, set, parsers, spool);
+	libraries_init(&targets->libraries, set, parsers, spool, streams_apart);
 	*out = targets;
 	return 0;
 }

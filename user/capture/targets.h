@@ -14,7 +14,7 @@
 struct targets;
 
 int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
-		   struct spool_writer *spool);
+		   struct spool_writer *spool, bool streams_apart);
 /* Plans the libraries that a running process maps. Needs no BPF programs, so it may run while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
 /* To be called once the BPF side is available; all functions below need it. shared_links: links for all may be used for
