@@ -91,6 +91,7 @@ static void run_server(struct hold_server *server)
 	setpriority(PRIO_PROCESS, 0, SERVER_NICE);
 	prctl(PR_SET_NAME, "ioprobe-hold");
 	close_others(server);
+	link_turns_init(&server->turns);
 	if (pthread_create(&links, NULL, links_serve, server))
 		_exit(1);
 	link_reapers_begin(server);

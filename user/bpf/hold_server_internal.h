@@ -11,6 +11,7 @@
 #include "bpf/guard.h"
 #include "bpf/hold_server.h"
 #include "bpf/link_reapers.h"
+#include "bpf/link_turns.h"
 
 #define HEARTBEAT_MS 20         /* a fifth of the silence that a waiting thread tolerates */
 #define HEARTBEAT_LIMIT_NS 100000000ull
@@ -35,6 +36,7 @@ struct hold_server {
 	/* in the server: */
 	atomic_bool ending;             /* the recorder has closed its sockets, and the guard has been made */
 	struct guard_places places;
+	struct link_turns turns;
 	struct link_reapers reapers;
 	struct guard *guard;            /* NULL: not yet made, or nothing to guard */
 };

@@ -9,6 +9,7 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,6 +19,8 @@
 #include "bpf/link_request.h"
 
 #define PIN_GRACE_NS 50000000
+#define UNKNOWN_POINTS 32
+#define TIMER_SLACK_NS 1000ul
 #define STACK_BYTES 65536
 
 /* Returns a descriptor of the link, whose pin is removed, or -1. */
@@ -35,13 +38,23 @@ static int take_pinned(const struct hold_server *server, int number)
 	return fd;
 }
 
-/* Returns the link's id, 0 if it is not known. */
-static uint32_t pinned_link_id(int fd)
+/* The beginning of struct bpf_link_info, with its uprobe_multi part, which older headers do not have (include/uapi/linux/bpf.h);
+ * older kernels leave the latter as it is. */
+struct pinned_link_info {
+	uint32_t type, id, prog_id, pad;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t path_size, count, flags, pid;
+};
+
+/* All 0 if it is not known. */
+static struct pinned_link_info pinned_link_info(int fd)
 {
-	struct { uint32_t type, id; } info = { 0 };
+	struct pinned_link_info info = { 0 };
 	struct { uint32_t fd, len; uint64_t info; } attr = { fd, sizeof(info), (uintptr_t)&info };
 
-	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) ? 0 : info.id;
+	if (syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
+		info = (struct pinned_link_info){ 0 };
+	return info;
 }
 
 static bool link_exists(uint32_t id)
@@ -54,23 +67,73 @@ static bool link_exists(uint32_t id)
 	return fd >= 0;
 }
 
+/* The next link to detach. */
+struct ended_link {
+	int fd;                 /* -1: it is gone */
+	uint32_t id;            /* 0: not known */
+	size_t npoints;
+	bool slow_pin;
+};
+
+/* Returns false at the end of the recording. */
+static bool reaper_receive(struct hold_server *server)
+{
+	struct link_reapers *reapers = &server->reapers;
+	ssize_t len = 0;
+
+	if (!reapers->npending)
+		len = recv(server->reap_fd, reapers->pending, sizeof(reapers->pending), 0);
+	if (len > 0)
+		reapers->npending = len / sizeof(reapers->pending[0]);
+	return reapers->npending;
+}
+
+static void take_turn(struct hold_server *server, const struct ended_link *link)
+{
+	if (!server->ending)
+		link_turns_begin_detaching(&server->turns, link->npoints);
+}
+
+/* One thread at a time waits for a link and for its turn: if all were woken together they would be in each other's way. */
+static bool reaper_next(struct hold_server *server, struct ended_link *link)
+{
+	struct link_reapers *reapers = &server->reapers;
+	bool any;
+
+	pthread_mutex_lock(&reapers->next);
+	any = reaper_receive(server);
+	if (any) {
+		struct pinned_link_info info = { 0 };
+
+		*link = (struct ended_link){ .fd = take_pinned(server, reapers->pending[--reapers->npending]),
+					     .slow_pin = reapers->slow_pins };
+		if (link->fd >= 0)
+			info = pinned_link_info(link->fd);
+		link->id = info.id;
+		link->npoints = info.count ? info.count : UNKNOWN_POINTS;
+		if (link->fd >= 0 && !link->slow_pin)
+			take_turn(server, link);
+	}
+	pthread_mutex_unlock(&reapers->next);
+	return any;
+}
+
 /* The process that drops the last reference detaches. That is this thread, unless the kernel drops that of the pin later, after a
  * grace period of RCU: then a worker of the kernel detaches, which may lose its CPU while it has the lock that each new link
  * needs. */
-static void reap_link(struct hold_server *server, int number)
+static void reap_link(struct hold_server *server, const struct ended_link *link)
 {
 	const struct timespec grace = { 0, PIN_GRACE_NS };
-	bool slow = server->reapers.slow_pins;
-	int fd = take_pinned(server, number);
-	uint32_t id;
 
-	if (fd < 0)
+	if (link->fd < 0)
 		return;
-	id = slow ? 0 : pinned_link_id(fd);
-	if (slow && !server->ending)
+	if (link->slow_pin && !server->ending) {
 		nanosleep(&grace, NULL);
-	close(fd);
-	if (id && link_exists(id))
+		take_turn(server, link);
+	}
+	close(link->fd);
+	link_turns_end_detaching(&server->turns);
+	if (!link->slow_pin && link->id && link_exists(link->id))
 		server->reapers.slow_pins = true;
 }
 
@@ -105,11 +168,12 @@ static void set_reaper_busy(struct hold_server *server, bool busy)
 static void *reaper_thread(void *arg)
 {
 	struct hold_server *server = arg;
-	int number;
+	struct ended_link link;
 
-	while (recv(server->reap_fd, &number, sizeof(number), 0) == sizeof(number)) {
+	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);       /* turns are short */
+	while (reaper_next(server, &link)) {
 		set_reaper_busy(server, true);
-		reap_link(server, number);
+		reap_link(server, &link);
 		set_reaper_busy(server, false);
 	}
 	return NULL;
@@ -118,6 +182,7 @@ static void *reaper_thread(void *arg)
 void link_reapers_begin(struct hold_server *server)
 {
 	pthread_mutex_init(&server->reapers.lock, NULL);
+	pthread_mutex_init(&server->reapers.next, NULL);
 	pthread_mutex_lock(&server->reapers.lock);
 	reapers_add(server);
 	pthread_mutex_unlock(&server->reapers.lock);

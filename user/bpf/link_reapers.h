@@ -11,12 +11,17 @@
 
 #define MAX_LINK_REAPERS 160    /* nearly always asleep, in a grace period of the kernel */
 
+#define LINKS_PER_REAP 64       /* in one message to the threads */
+
 struct hold_server;
 
 struct link_reapers {
 	pthread_mutex_t lock;           /* of the next three */
 	pthread_t threads[MAX_LINK_REAPERS];
 	size_t n, idle;
+	pthread_mutex_t next;           /* of the next two */
+	int pending[LINKS_PER_REAP];    /* numbers of links to detach, the last one first */
+	size_t npending;
 	atomic_bool slow_pins;          /* the kernel drops the reference of a pin some time after its unlink */
 };
 

@@ -206,17 +206,20 @@ static const struct link_request *request_at(const char *rest, size_t len)
 /* Returns the number of results. */
 static size_t create_all(struct hold_server *server, const char *message, size_t len, int *results)
 {
-	size_t n = 0;
+	size_t n = 0, npoints = 0;
 
+	link_turns_begin_making(&server->turns);
 	while (len && n < LINK_MESSAGE_LINKS) {
 		const struct link_request *request = request_at(message, len);
 
 		results[n] = request ? link_server_create(server, request) : -EINVAL;
 		if (results[n++] < 0)
 			break;
+		npoints += request->n;
 		message += link_request_size(request->n);
 		len -= link_request_size(request->n);
 	}
+	link_turns_end_making(&server->turns, npoints);
 	return n;
 }
 

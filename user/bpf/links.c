@@ -141,13 +141,27 @@ void links_detach(struct hold_server *server, struct links *links)
 	*links = (struct links){ 0 };
 }
 
-/* A reaper that cannot keep up must not delay the recorder: then the kernel's workers detach. */
+/* Reapers that cannot keep up must not delay the recorder: then the kernel's workers detach. */
+static void reap_some(struct hold_server *server, const int *links, size_t n)
+{
+	if (!n || send(server->reap_fd, links, n * sizeof(int), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		detach_one(server, links[i]);
+}
+
 void links_reap(struct hold_server *server, struct links *links)
 {
-	for (size_t i = 0; i < links->n; i++)
-		if (links->v[i] & LINK_OF_SERVER ||
-		    send(server->reap_fd, &links->v[i], sizeof(int), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	size_t n = 0;
+
+	for (size_t i = 0; i < links->n; i++) {
+		if (links->v[i] & LINK_OF_SERVER)
 			detach_one(server, links->v[i]);
+		else
+			links->v[n++] = links->v[i];
+	}
+	for (size_t i = 0; i < n; i += LINKS_PER_REAP)
+		reap_some(server, links->v + i, n - i < LINKS_PER_REAP ? n - i : LINKS_PER_REAP);
 	free(links->v);
 	*links = (struct links){ 0 };
 }
