@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Programs that start: one after the other, many at once, the ranks of a job; bare, recorded, recorded with --lazy-streams, under
-strace."""
+"""Programs that start: one after the other, many at once, the ranks of a job; bare, recorded, recorded with --lazy-streams, with
+call sites, under strace."""
 import os
 import re
 import shutil
@@ -15,7 +15,8 @@ TRUE = "/bin/true"
 LIMIT_S = 90
 MPIRUN_LIMIT_S, MPIRUN_TRIES = 3, 12
 RECORD = [variants.IOPROBE, "record", "--summary", "none", "-o", "TRACE"]
-WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--"], "lazy": [*RECORD, "--lazy-streams", "--"],
+WRAPPERS = {"bare": [], "ioprobe": [*RECORD, "--no-call-sites", "--"], "lazy": [*RECORD, "--no-call-sites", "--lazy-streams", "--"],
+            "with sites": [*RECORD, "--"],
             "strace": ["strace", "-f", "-qq", "-o", "/dev/null"],
             "perf": [*variants.WITH_TRACEFS, "perf", "trace", "-o", "/dev/null"]}
 ADDED_MS = {"ioprobe": 2, "lazy": 1}    # targets for each start of a row of single starts
