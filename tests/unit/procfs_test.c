@@ -104,6 +104,58 @@ static void test_modules(void **state)
 }
 
 /* What is wrong in the earlier list shows which files were identified anew. */
+static void assert_same_modules(const struct proc_modules *a, const struct proc_modules *b)
+{
+	assert_int_equal(a->n, b->n);
+	for (size_t i = 0; i < a->n; i++) {
+		const struct proc_module *x = &a->v[i], *y = &b->v[i];
+
+		assert_string_equal(x->path, y->path);
+		assert_true(x->base == y->base && x->base_offset == y->base_offset);
+		assert_true(x->text_addr == y->text_addr && x->text_offset == y->text_offset && x->text_len == y->text_len);
+		assert_true(x->dev == y->dev && x->ino == y->ino && x->map_dev == y->map_dev && x->map_ino == y->map_ino);
+		assert_true(x->by_name == y->by_name && x->deleted == y->deleted && x->pid == y->pid);
+	}
+	assert_int_equal(a->nmappings, b->nmappings);
+	assert_memory_equal(a->mappings, b->mappings, a->nmappings * sizeof(a->mappings[0]));
+}
+
+/* What the kernel answers to queries (Linux 6.11) is what the text says, also of images with gaps, of readers, and of a file that
+ * is mapped twice. */
+static void test_modules_text(void **state)
+{
+	const size_t page = 4096;
+	struct proc_modules queried, again, parsed;
+	char *text, *area = mmap(NULL, 32 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int libc = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY | O_CLOEXEC);
+	struct { size_t at, pages; int protection, fd; size_t offset; } maps[] = {
+		{ 0, 1, PROT_READ, fd, 0 }, { 3, 2, PROT_READ | PROT_EXEC, fd, 1 }, { 5, 1, PROT_READ, fd, 4 },
+		{ 7, 4, PROT_READ, libc, 0 }, { 12, 2, PROT_READ | PROT_EXEC, libc, 0 }, { 14, 1, PROT_READ | PROT_EXEC, libc, 3 },
+		{ 16, 1, PROT_READ | PROT_EXEC, libc, 0 }, { 18, 1, PROT_READ | PROT_EXEC, -1, 0 },
+	};
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		assert_true(mmap(area + maps[i].at * page, maps[i].pages * page, maps[i].protection,
+				 MAP_PRIVATE | MAP_FIXED | (maps[i].fd < 0 ? MAP_ANONYMOUS : 0), maps[i].fd,
+				 maps[i].offset * page) != MAP_FAILED);
+	assert_int_equal(proc_modules_read(getpid(), &queried), 0);
+	assert_int_equal(proc_text_read(getpid(), "maps", &text, &len), 0);
+	assert_int_equal(proc_modules_parse(text, getpid(), NULL, &parsed), 0);
+	assert_same_modules(&queried, &parsed);
+	assert_int_equal(proc_modules_update(getpid(), &parsed, &again), 0);
+	assert_same_modules(&again, &parsed);
+	free(text);
+	proc_modules_free(&queried);
+	proc_modules_free(&again);
+	proc_modules_free(&parsed);
+	munmap(area, 32 * page);
+	close(fd);
+	close(libc);
+}
+
 static void test_modules_update(void **state)
 {
 	struct proc_modules before, after;
@@ -500,7 +552,8 @@ static void test_env(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modules), cmocka_unit_test(test_modules_update), cmocka_unit_test(test_odd_paths),
+		cmocka_unit_test(test_modules), cmocka_unit_test(test_modules_text),
+		cmocka_unit_test(test_modules_update), cmocka_unit_test(test_odd_paths),
 		cmocka_unit_test(test_replaced_file),
 		cmocka_unit_test(test_threads), cmocka_unit_test(test_family),
 		cmocka_unit_test(test_each_process_once), cmocka_unit_test(test_leader_ended),
