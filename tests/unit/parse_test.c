@@ -24,6 +24,7 @@
 #include "parse/parse_wire.h"
 #include "parse/plan_wire.h"
 #include "parse/tables_wire.h"
+#include "elf/symbols.h"
 
 #define HOSTILE 4242
 #define FILE_SIZE 100000
@@ -399,6 +400,7 @@ static void test_plan_of_libc(void **state)
 {
 	struct plan direct, parsed;
 	struct parse_pool *pool;
+	struct elf_names *names;
 	struct code_file file;
 	struct table_set set;
 	char err[256], interpreter[256];
@@ -410,7 +412,8 @@ static void test_plan_of_libc(void **state)
 	assert_int_equal(parse_pool_create(&pool, &set), 0);
 	assert_int_equal(code_file_open(&file, "/lib/x86_64-linux-gnu/libc.so.6"), 0);
 	fd = code_file_reader(&file);
-	assert_int_equal(plan_create(&direct, &set, fd, "libc.so.6", err, sizeof(err)), 0);
+	assert_int_equal(plan_names_create(&names, &set), 0);
+	assert_int_equal(plan_create(&direct, &set, names, fd, "libc.so.6", err, sizeof(err)), 0);
 	assert_int_equal(parse_plan(pool, &file, "libc.so.6", &parsed, err, sizeof(err)), 0);
 	assert_int_equal(parsed.npoints, direct.npoints);
 	for (size_t i = 0; i < direct.npoints; i++)
@@ -419,6 +422,7 @@ static void test_plan_of_libc(void **state)
 	assert_int_equal(parsed.nlayers, direct.nlayers);
 	plan_destroy(&parsed);
 	plan_destroy(&direct);
+	elf_names_destroy(names);
 	assert_int_equal(parse_interpreter(pool, &file, interpreter, sizeof(interpreter), err, sizeof(err)), 0);
 	assert_non_null(strstr(interpreter, "ld-linux"));
 	close(fd);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "elf/plan.h"
+#include "elf/symbols.h"
 
 /* ---- the library ---- */
 
@@ -74,8 +75,12 @@ static struct table_set parse(const char *head)
 
 static int plan_path(struct plan *plan, const struct table_set *set, const char *path, const char *name, char *err, size_t err_len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = plan_create(plan, set, fd, name, err, err_len);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	struct elf_names *names;
 
+	assert_int_equal(plan_names_create(&names, set), 0);
+	ret = plan_create(plan, set, names, fd, name, err, err_len);
+	elf_names_destroy(names);
 	close(fd);
 	return ret;
 }

@@ -42,6 +42,7 @@ struct named { const char *name; const struct elf_function *first; size_t n; UT_
 struct planner {
 	struct plan *plan;
 	const struct table_set *set;
+	struct elf_names *names;
 	struct elf_file *file;
 	const char *name;
 	struct elf_function *functions;
@@ -85,27 +86,27 @@ static int index_functions(struct planner *p)
 	return 0;
 }
 
-static int find_functions(struct planner *p)
+int plan_names_create(struct elf_names **out, const struct table_set *set)
 {
-	const char **names = calloc(p->set->nrows + 2 * p->set->nlayers + 1, sizeof(*names));
+	const char **names = calloc(set->nrows + 2 * set->nlayers + 1, sizeof(*names));
 	size_t n = 0;
 	int err;
 
 	if (!names)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->set->nrows; i++)
-		if (!p->set->layers[p->set->rows[i].layer].syscalls)
-			names[n++] = p->set->rows[i].name;
-	for (size_t i = 0; i < p->set->nlayers; i++)
-		if (p->set->layers[i].parallel_symbol[0])
-			names[n++] = p->set->layers[i].parallel_symbol;
-	for (size_t i = 0; i < p->set->nlayers; i++)
-		if (p->set->layers[i].narrow_symbol[0])
-			names[n++] = p->set->layers[i].narrow_symbol;
+	for (size_t i = 0; i < set->nrows; i++)
+		if (!set->layers[set->rows[i].layer].syscalls)
+			names[n++] = set->rows[i].name;
+	for (size_t i = 0; i < set->nlayers; i++) {
+		if (set->layers[i].parallel_symbol[0])
+			names[n++] = set->layers[i].parallel_symbol;
+		if (set->layers[i].narrow_symbol[0])
+			names[n++] = set->layers[i].narrow_symbol;
+	}
 	names[n++] = RENDEZVOUS;
-	err = elf_file_functions(p->file, names, n, &p->functions, &p->nfunctions);
+	err = elf_names_create(out, names, n);
 	free(names);
-	return err ?: index_functions(p);
+	return err;
 }
 
 static const struct named *find_named(const struct planner *p, const char *name)
@@ -530,8 +531,10 @@ static void find_rendezvous(struct planner *p)
 
 static int plan_make(struct planner *p)
 {
-	int err = find_functions(p);
+	int err = elf_file_find_functions(p->file, p->names, &p->functions, &p->nfunctions);
 
+	if (!err)
+		err = index_functions(p);
 	if (!err)
 		err = find_layers(p);
 	if (!err)
@@ -558,9 +561,10 @@ static void plan_describe(int err, const char *reason, char *err_text, size_t er
 		snprintf(err_text, err_len, "%s", reason ?: strerror(-err));
 }
 
-int plan_create(struct plan *out, const struct table_set *set, int fd, const char *name, char *err_text, size_t err_len)
+int plan_create(struct plan *out, const struct table_set *set, struct elf_names *names, int fd, const char *name, char *err_text,
+		size_t err_len)
 {
-	struct planner p = { .plan = out, .set = set, .name = name };
+	struct planner p = { .plan = out, .set = set, .names = names, .name = name };
 	const char *reason = NULL;
 	int err = elf_file_open(&p.file, fd, &reason);
 

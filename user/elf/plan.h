@@ -63,10 +63,17 @@ struct plan {
 
 #define PLAN_MAX_POINTS 16384   /* more than any library has; a file with more is rejected */
 
+struct elf_names;
+
+/* What is looked up in each file; set must outlive it. Returns 0 or -ENOMEM. */
+int plan_names_create(struct elf_names **out, const struct table_set *set);
+
 /* Reads the file behind fd, which is open for reading and stays the caller's; name is compared with the library patterns (the
  * path's last component). A file that provides no layer gives an empty plan. Returns 0, or -errno with the reason in err (-ENOEXEC:
- * not an ELF file). set must outlive the plan. */
-int plan_create(struct plan *out, const struct table_set *set, int fd, const char *name, char *err, size_t err_len);
+ * not an ELF file). set must outlive the plan. names: of
+ * plan_names_create. */
+int plan_create(struct plan *out, const struct table_set *set, struct elf_names *names, int fd, const char *name, char *err,
+		size_t err_len);
 void plan_destroy(struct plan *plan);
 
 /* Returns the index in plan.constants at which a layer's types begin; for the number of layers: the total. */

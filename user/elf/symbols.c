@@ -13,6 +13,7 @@
 
 #define VERSION_HIDDEN 0x8000   /* in a .gnu.version entry: not the default version of its name */
 
+/* Of the file that is being read: */
 struct wanted {
 	const char *name;
 	bool global;            /* found as a global symbol */
@@ -20,29 +21,52 @@ struct wanted {
 	UT_hash_handle hh;
 };
 
+struct elf_names { struct wanted *set, *v; };
+
 struct found { struct elf_function function; struct wanted *wanted; bool local; size_t order; };
 struct result { struct found *v; size_t n, cap; };
 
 /* ---- names to look up ---- */
 
-static int wanted_create(struct wanted **set, struct wanted **storage, const char *const *names, size_t n)
+static int names_add(struct elf_names *names, const char *const *from, size_t n)
 {
-	struct wanted *v = calloc(n + 1, sizeof(*v)), *known;
+	struct wanted *known;
 
-	*set = NULL;
-	*storage = v;
-	if (!v)
+	names->v = calloc(n + 1, sizeof(*names->v));
+	if (!names->v)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		v[i].name = names[i];
-		HASH_FIND_STR(*set, names[i], known);
+		names->v[i].name = from[i];
+		HASH_FIND_STR(names->set, from[i], known);
 		if (known)
 			continue;
-		HASH_ADD_KEYPTR(hh, *set, v[i].name, strlen(v[i].name), &v[i]);
-		if (!hash_added(&v[i]))
+		HASH_ADD_KEYPTR(hh, names->set, names->v[i].name, strlen(from[i]), &names->v[i]);
+		if (!hash_added(&names->v[i]))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+int elf_names_create(struct elf_names **out, const char *const *names, size_t n)
+{
+	int err;
+
+	*out = calloc(1, sizeof(**out));
+	err = *out ? names_add(*out, names, n) : -ENOMEM;
+	if (err) {
+		elf_names_destroy(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+void elf_names_destroy(struct elf_names *names)
+{
+	if (!names)
+		return;
+	HASH_CLEAR(hh, names->set);
+	free(names->v);
+	free(names);
 }
 
 /* Names in .symtab may include their version: "fopen@@GLIBC_2.2.5", or "fopen@GLIBC_2.2.5" for an old one. */
@@ -186,21 +210,36 @@ static int symbols_hand_out(struct result *result, struct elf_function **out, si
 	return 0;
 }
 
-int elf_file_functions(struct elf_file *file, const char *const *names, size_t nnames, struct elf_function **out, size_t *nout)
+static void forget_result(struct result *result)
+{
+	for (size_t i = 0; i < result->n; i++) {
+		result->v[i].wanted->global = false;
+		result->v[i].wanted->nlocal = 0;
+	}
+	free(result->v);
+}
+
+int elf_file_find_functions(struct elf_file *file, struct elf_names *names, struct elf_function **out, size_t *nout)
 {
 	struct result result = { 0 };
-	struct wanted *set, *storage;
-	int err = wanted_create(&set, &storage, names, nnames);
+	int err = consider_all(file, &file->exported, names->set, &result);
 
 	if (!err)
-		err = consider_all(file, &file->exported, set, &result);
-	if (!err)
-		err = consider_all(file, &file->all, set, &result);
+		err = consider_all(file, &file->all, names->set, &result);
 	if (!err)
 		err = symbols_hand_out(&result, out, nout);
-	HASH_CLEAR(hh, set);
-	free(storage);
-	free(result.v);
+	forget_result(&result);
+	return err;
+}
+
+int elf_file_functions(struct elf_file *file, const char *const *names, size_t nnames, struct elf_function **out, size_t *nout)
+{
+	struct elf_names *set;
+	int err = elf_names_create(&set, names, nnames);
+
+	if (!err)
+		err = elf_file_find_functions(file, set, out, nout);
+	elf_names_destroy(set);
 	return err;
 }
 

@@ -35,8 +35,15 @@ struct elf_function {
 /* No library has nearly this many functions with a few thousand names, versions included. */
 #define ELF_FILE_MAX_FUNCTIONS 16384
 
-/* Finds all functions whose name is in names (sorted or not), each version and alias. The caller frees *out. Returns 0, -ENOMEM, or
- * -E2BIG if there are too many. */
+/* Names to look up, sorted or not, in any number of files; for one thread. The strings stay the caller's. Returns 0 or -ENOMEM. */
+struct elf_names;
+int elf_names_create(struct elf_names **out, const char *const *names, size_t n);
+void elf_names_destroy(struct elf_names *names);
+
+/* Finds all functions with these names, each version and alias. The caller frees *out. Returns 0, -ENOMEM, or -E2BIG if there are
+ * too many. */
+int elf_file_find_functions(struct elf_file *file, struct elf_names *names, struct elf_function **out, size_t *nout);
+/* The same for names that are looked up in this file only. */
 int elf_file_functions(struct elf_file *file, const char *const *names, size_t nnames, struct elf_function **out, size_t *nout);
 
 /* Returns whether some symbol's code begins in (after, upto]: it can be called there without passing the code before. */

@@ -24,7 +24,13 @@
 
 #define LOOK_AFTER_PARENT_MS 5000
 
-struct process { struct table_set set; bool has_tables; pid_t parent; struct code_parser code; };
+struct process {
+	struct table_set set;
+	struct elf_names *names;        /* of the tables */
+	bool has_tables;
+	pid_t parent;
+	struct code_parser code;
+};
 
 /* The answer to a request. */
 struct answer { int status; void *payload; size_t len; };
@@ -87,7 +93,7 @@ static struct answer answer_plan(const struct process *process, int fd, const ch
 	struct answer answer = { 0 };
 	char reason[256];
 	struct plan plan;
-	int err = plan_create(&plan, &process->set, fd, name, reason, sizeof(reason));
+	int err = plan_create(&plan, &process->set, process->names, fd, name, reason, sizeof(reason));
 
 	if (err)
 		return parse_process_failed(err, reason);
@@ -135,6 +141,8 @@ static int take_tables(struct process *process, int fd)
 {
 	int err = process->has_tables ? -EEXIST : tables_wire_read(&process->set, fd);
 
+	if (!err)
+		err = plan_names_create(&process->names, &process->set);
 	process->has_tables = !err;
 	return err;
 }
