@@ -379,7 +379,7 @@ static int load_and_keep(struct programs *programs, const struct table_set *set,
 static int try_load(struct programs *programs, const struct table_set *set, const struct program_options *options)
 {
 	struct ioprobe_bpf *parts[LOAD_PARTS + 1];
-	size_t wanted = load_parts_wanted(), n;
+	size_t wanted = options->load_parts ?: load_parts_wanted(), n;
 	int err;
 
 	wanted += wanted > 1;   /* one for the maps */

@@ -55,6 +55,7 @@ struct program_options {
 	bool collectives;               /* record collective calls of MPI next to outermost calls */
 	bool recognise;                 /* recordings may wait for a job's processes */
 	unsigned call_sites;            /* number of application frames in a chain, 0: no call sites */
+	size_t load_parts;              /* of load_parts_wanted(), 0: as many as CPUs are idle when loading begins */
 };
 
 #define MAX_RINGS 32

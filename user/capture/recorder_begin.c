@@ -16,6 +16,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
+#include "bpf/load.h"
 #include "capture/notes.h"
 #include "proc/procfs.h"
 
@@ -69,10 +70,12 @@ static struct kernel_options kernel_options(const struct recorder_options *optio
 	return wanted;
 }
 
-static int load_kernel(const struct recorder_options *options, struct bpf_side **kernel, char *err_text, size_t err_len)
+static int load_kernel(const struct recorder_options *options, size_t parts, struct bpf_side **kernel, char *err_text,
+		       size_t err_len)
 {
 	struct kernel_options wanted = kernel_options(options);
 
+	wanted.programs.load_parts = parts;
 	return bpf_side_create(kernel, options->set, &wanted, err_text, err_len);
 }
 
@@ -93,7 +96,7 @@ int recorder_prepare(const struct recorder_options *options, struct programs *pr
 		     struct recorder_prepared *prepared, char *err_text, size_t err_len)
 {
 	int err = programs ? open_shared(options, programs, id, &prepared->kernel, err_text, err_len) :
-		  load_kernel(options, &prepared->kernel, err_text, err_len);
+		  load_kernel(options, 0, &prepared->kernel, err_text, err_len);
 
 	if (err)
 		return err;
@@ -146,11 +149,11 @@ static void *plan_libraries(void *arg)
 }
 
 /* The verifier takes long; libraries are read in the meantime. */
-static int load_programs(struct recorder *r)
+static int load_programs(struct recorder *r, size_t parts)
 {
 	pthread_t planning;
 	bool threaded = r->options->npids && !pthread_create(&planning, NULL, plan_libraries, r);
-	int err = load_kernel(r->options, &r->kernel, r->err, r->err_len);
+	int err = load_kernel(r->options, parts, &r->kernel, r->err, r->err_len);
 
 	if (threaded)
 		pthread_join(planning, NULL);
@@ -159,6 +162,7 @@ static int load_programs(struct recorder *r)
 
 static int open_kernel(struct recorder *r)
 {
+	size_t parts = load_parts_wanted();     /* before the parser process runs */
 	int err = parse_pool_create(&r->parsers, r->options->set);
 
 	if (!err)
@@ -167,7 +171,7 @@ static int open_kernel(struct recorder *r)
 	if (err)
 		return recorder_begin_fail(r, err, "cannot begin the recording");
 	parse_pool_warm(r->parsers);
-	err = r->kernel ? 0 : load_programs(r);
+	err = r->kernel ? 0 : load_programs(r, parts);
 	if (err)
 		return err;
 	err = r->server ? 0 : hold_server_create(&r->server, r->kernel);
