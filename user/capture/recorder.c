@@ -442,6 +442,7 @@ static void recorder_finish(struct recorder *r)
 	if (targets_running(r->targets))
 		links_guard(r->server);         /* if it fails, calls in flight stay as they are: SAFETY.md */
 	bpf_side_stop(r->kernel);
+	r->stopped_ns = monotonic_ns();
 	recorder_round(r);
 	while (r->nevents)        /* drained while the others were dealt with; no more will come */
 		handle_events(r);
@@ -562,7 +563,6 @@ int recorder_run(const struct recorder_options *options, struct recorder_result 
 		result->command_pid = r.launched ? r.launch.pid : 0;
 		probe_costs_begin(r.costs, r.kernel, r.server);
 		recorder_loop(&r);
-		r.stopped_ns = monotonic_ns();
 		recorder_finish(&r);
 	} else if (r.launched) {
 		launch_cancel(&r.launch);
