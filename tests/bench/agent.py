@@ -98,8 +98,7 @@ def archive_floor(directory, calls, offsets):
 def record(directory, calls, kind="pwrite", sites=False):
     worker = variants.Worker("calls", directory)
     try:
-        options = ["--keep-spool", "--call-sites" if sites else "--no-call-sites"]
-        with variants.ioprobe(worker, directory, options) as info:
+        with variants.ioprobe(worker, directory, ["--keep-spool", *(["--call-sites"] if sites else [])]) as info:
             cpu = cpu_ns(info["pid"])
             result = worker.order(kind, 1, "count", calls, 120)
             time.sleep(0.1)     # five rounds of the agent: the rings are empty

@@ -53,7 +53,7 @@ def recorded(directory, n, quick):
     try:
         bare = first_ones(crowd, quick)
         pids = ",".join(str(w.pid) for w in crowd.workers)
-        child = variants.Child([variants.IOPROBE, "--pid", pids, "-o", trace, "--summary", "none", "--max-overhead", "0"], "stderr")
+        child = variants.Child([*agent.ATTACH, pids, "-o", trace, "--summary", "none", "--max-overhead", "0"], "stderr")
         child.wait_line("recording", 60)
         attach = time.monotonic() - child.begin
         traced = first_ones(crowd, quick)

@@ -33,7 +33,7 @@ def compare_collectives(directory, quick):
     report, table = compare("--collectives", "collectives", COLLECTIVES, directory, quick)
     rows, bests = COLLECTIVES["parallel"][:1], {}
     makes = {"bare": variants.bare, "empty": functools.partial(variants.probes, functions=["MPI_Barrier"]),
-             "ioprobe": functools.partial(variants.ioprobe, options=["--no-call-sites", "--collectives"], every_call=False)}
+             "ioprobe": functools.partial(variants.ioprobe, options=["--collectives"], every_call=False)}
     for _ in range(5 if quick else 9):
         for name, make in makes.items():
             best = measure("parallel", rows, make, directory)[rows[0][0]]
@@ -48,7 +48,7 @@ def compare(option, title, programs, directory, quick):
     """Rounds of both kinds in alternation. The best round of each is compared, because others on the machine can only add to it;
     the median of the rounds' differences shows how far they did."""
     every_call = programs is PROGRAMS       # of the collectives only those next to I/O are recorded
-    with_it, without_it = (functools.partial(variants.ioprobe, options=["--no-call-sites", *more], every_call=every_call)
+    with_it, without_it = (functools.partial(variants.ioprobe, options=more, every_call=every_call)
                            for more in ([option], []))
     lines, report = [], {}
     for program, rows in programs.items():

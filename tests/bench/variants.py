@@ -184,8 +184,9 @@ def bound(worker, directory):
 
 @contextlib.contextmanager
 def ioprobe(worker, directory, options=(), every_call=True):
-    """Without its cost ceiling, which would turn off what is measured here: every call has to be in the trace."""
-    options = [*options, "--max-overhead", "0"] if every_call else options
+    """Without its cost ceiling, which would turn off what is measured here: every call has to be in the trace. Without call sites,
+    as the targets are, if the options do not ask for them."""
+    options = ["--no-call-sites", *options, *(["--max-overhead", "0"] if every_call else [])]
     trace = f"{directory}/trace"
     shutil.rmtree(trace, ignore_errors=True)
     summary = open(f"{directory}/summary.json", "w+")
