@@ -36,6 +36,7 @@ struct library {
 	struct plan plan;
 	unsigned number;                /* for the cookie, 0: links for all are not possible */
 	size_t owners;                  /* processes that have their own links to it */
+	size_t planned;                 /* processes that had mapped it before the recording attached to them */
 	uint64_t for_all_ns;            /* time since which the links for all are used, 0: processes have their own */
 	bool rendezvous_done;           /* attached for all */
 	bool forbidden_noted;

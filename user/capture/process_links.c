@@ -142,7 +142,7 @@ static bool wants_links_for_all(const struct link_sharing *sharing, const struct
 {
 	if (bpf_side_method(sharing->kernel) == ATTACH_PERF)
 		return true;    /* cannot be attached for one process */
-	return sharing->allowed && library->number && library->owners >= MAX_OWN_LINKS;
+	return sharing->allowed && library->number && (library->owners >= MAX_OWN_LINKS || library->planned > MAX_OWN_LINKS);
 }
 
 static void replace_own_links(struct process_links *links, struct process_library *entry)

@@ -33,8 +33,12 @@ void targets_plan(struct targets *targets, pid_t pid)
 
 	if (proc_modules_read(pid, &modules))
 		return;
-	for (size_t i = 0; i < modules.n; i++)
-		libraries_get(&targets->libraries, &modules.v[i]);
+	for (size_t i = 0; i < modules.n; i++) {
+		struct library *library = libraries_get(&targets->libraries, &modules.v[i]);
+
+		if (library)
+			library->planned++;
+	}
 	proc_modules_free(&modules);
 }
 
