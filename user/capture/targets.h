@@ -15,7 +15,8 @@ struct targets;
 
 int targets_create(struct targets **out, const struct table_set *set, const struct filter *filter, struct parse_pool *parsers,
 		   struct spool_writer *spool, bool streams_apart);
-/* Plans the libraries that a running process maps. Needs no BPF programs, so it may run while the programs are verified. */
+/* Plans the libraries that a running process maps, and counts it among their users: with many, a library gets one link for all at
+ * once. Needs no BPF programs, so it may run while the programs are verified. */
 void targets_plan(struct targets *targets, pid_t pid);
 /* To be called once the BPF side is available; all functions below need it. shared_links: links for all may be used for
  * libraries that many of the processes share. lazy_streams: new processes that have nothing but the C library's streams to probe

@@ -429,7 +429,6 @@ static bool pending_take(struct summary_sink *s, uint64_t id, struct operation *
 /* Removes the operation that completes here; returns false if its begin was not observed. */
 static bool operation_take(struct summary_sink *s, struct location_state *l, uint64_t id, struct operation *op)
 {
-
 	for (uint32_t i = l->nblocking; i-- > 0;)
 		if (l->blocking[i].op.id == id) {
 			*op = l->blocking[i].op;
