@@ -51,9 +51,9 @@ parallel() {
 		awk 'length > 80 && !/ended/ { print "wider than 80 columns: " $0; exit }' "$dir/top")"
 	verdict "parallel, top in a terminal of 80 columns" "$(limited 60 "$PYTHON" "$TESTS/lib/terminal.py" 80 24 MPI-IO \
 		"$IOPROBE" top --interval 200ms "$dir/trace" 2>&1)"
-	verdict "parallel, top with classes and sizes in 44 lines" "$(limited 60 "$PYTHON" "$TESTS/lib/terminal.py" 80 44 \
+	verdict "parallel, top with classes in 44 lines, with sizes in 60" "$(limited 60 "$PYTHON" "$TESTS/lib/terminal.py" 80 44 \
 		' metadata     sync     lock  request    other' "$IOPROBE" top --interval 200ms "$dir/trace" 2>&1
-		limited 60 "$PYTHON" "$TESTS/lib/terminal.py" 80 44 '   100M     1G   more' "$IOPROBE" top "$dir/trace" 2>&1)"
+		limited 60 "$PYTHON" "$TESTS/lib/terminal.py" 80 60 '   100M     1G   more' "$IOPROBE" top "$dir/trace" 2>&1)"
 	queries "$dir/trace/live.db"
 }
 
