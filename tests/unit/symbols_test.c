@@ -280,6 +280,28 @@ static void test_own_executable(void **state)
 	elf_file_destroy(file);
 }
 
+/* What was found in one file must not hide the functions of the next one: a local function counts if it is the only one of its
+ * name, and if no global one has it. */
+static void test_names_of_many_files(void **state)
+{
+	const char *names[] = { "local_of_this_test", "global_of_this_test" };
+	struct elf_function *functions;
+	struct elf_names *set;
+	struct elf_file *file;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(open_elf(&file, "/proc/self/exe"), 0);
+	assert_int_equal(elf_names_create(&set, names, COUNT(names)), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(elf_file_find_functions(file, set, &functions, &n), 0);
+		assert_int_equal(n, 2);
+		free(functions);
+	}
+	elf_names_destroy(set);
+	elf_file_destroy(file);
+}
+
 static void test_static_executable(void **state)
 {
 	struct elf_file *file, *linker;
@@ -349,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_without_sections),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_own_executable),
+		cmocka_unit_test(test_names_of_many_files),
 		cmocka_unit_test(test_static_executable),
 		cmocka_unit_test(test_no_elf_file),
 		cmocka_unit_test(test_switchers),
